@@ -1,0 +1,354 @@
+// Implementation of base/text.h.
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool fz_utf8_valid(const char *text, size_t len) {
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    while (p < end) {
+        if (end - p >= 8) { // eight ASCII bytes at a time
+            uint64_t word;
+            memcpy(&word, p, 8);
+            if ((word & 0x8080808080808080u) == 0) {
+                p += 8;
+                continue;
+            }
+        }
+        unsigned char c = *p;
+        if (c < 0x80) {
+            p++;
+            continue;
+        }
+        size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
+        if (c < 0xC2 || c > 0xF4 || (size_t)(end - p) < n) {
+            return false;
+        }
+        uint32_t cp = n == 4 ? c & 7u : n == 3 ? c & 15u : c & 31u;
+        for (size_t i = 1; i < n; i++) {
+            if ((p[i] & 0xC0) != 0x80) {
+                return false;
+            }
+            cp = cp << 6 | (p[i] & 0x3Fu);
+        }
+        if ((n == 3 && cp < 0x800) || (n == 4 && cp < 0x10000) || cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000)) {
+            return false;
+        }
+        p += n;
+    }
+    return true;
+}
+
+size_t fz_utf8_truncate(const char *text, size_t len, size_t n_chars) {
+    size_t i = 0;
+    for (; i < len; i++) {
+        if (((unsigned char)text[i] & 0xC0) != 0x80 && n_chars-- == 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+size_t fz_utf8_length(const char *text, size_t len) {
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        n += ((unsigned char)text[i] & 0xC0) != 0x80;
+    }
+    return n;
+}
+
+static unsigned char lower(char c) {
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+}
+
+int fz_strcasecmp(const char *a, const char *b) {
+    while (*a != 0 && lower(*a) == lower(*b)) {
+        a++;
+        b++;
+    }
+    return (int)lower(*a) - (int)lower(*b);
+}
+
+bool fz_str_ieq(struct fz_str a, struct fz_str b) {
+    if (a.len != b.len) {
+        return false;
+    }
+    for (size_t i = 0; i < a.len; i++) {
+        if (lower(a.ptr[i]) != lower(b.ptr[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool fz_parse_i64(struct fz_str text, int64_t *out) {
+    size_t i = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
+    bool neg = i == 1 && text.ptr[0] == '-';
+    if (i == text.len) {
+        return false;
+    }
+    int64_t v = 0;
+    for (; i < text.len; i++) {
+        int d = text.ptr[i] - '0';
+        if (d < 0 || d > 9 || __builtin_mul_overflow(v, 10, &v) ||
+            (neg ? __builtin_sub_overflow(v, d, &v) : __builtin_add_overflow(v, d, &v))) {
+            return false;
+        }
+    }
+    *out = v;
+    return true;
+}
+
+bool fz_parse_double(struct fz_str text, double *out) {
+    char copy[400];
+    if (text.len == 0 || text.len >= sizeof copy) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (!((c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E')) {
+            return false;
+        }
+        copy[i] = c;
+    }
+    copy[text.len] = 0;
+    char *end;
+    double v = strtod(copy, &end); // the library never calls setlocale; the program keeps LC_NUMERIC at C
+    if (*end != 0) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+static const char B64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void fz_base64_encode(struct fz_buf *out, const void *data, size_t len) {
+    const uint8_t *p = data;
+    for (size_t i = 0; i < len; i += 3) {
+        uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < len ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < len ? p[i + 2] : 0u);
+        char four[4] = {B64[v >> 18], B64[v >> 12 & 63], i + 1 < len ? B64[v >> 6 & 63] : '=', i + 2 < len ? B64[v & 63] : '='};
+        fz_buf_append(out, four, 4);
+    }
+}
+
+static int b64_value(char c) {
+    if (c >= 'A' && c <= 'Z') {
+        return c - 'A';
+    }
+    if (c >= 'a' && c <= 'z') {
+        return c - 'a' + 26;
+    }
+    if (c >= '0' && c <= '9') {
+        return c - '0' + 52;
+    }
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+bool fz_base64_decode(struct fz_buf *out, struct fz_str text) {
+    if (text.len % 4 != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i += 4) {
+        bool last = i + 4 == text.len;
+        int pad = last && text.ptr[i + 3] == '=' ? (text.ptr[i + 2] == '=' ? 2 : 1) : 0;
+        uint32_t v = 0;
+        for (int k = 0; k < 4 - pad; k++) {
+            int d = b64_value(text.ptr[i + (size_t)k]);
+            if (d < 0) {
+                return false;
+            }
+            v |= (uint32_t)d << (18 - 6 * k);
+        }
+        char three[3] = {(char)(v >> 16), (char)(v >> 8), (char)v};
+        fz_buf_append(out, three, (size_t)(3 - pad));
+    }
+    return true;
+}
+
+void fz_hex_encode(struct fz_buf *out, const void *data, size_t len) {
+    const uint8_t *p = data;
+    for (size_t i = 0; i < len; i++) {
+        char two[2] = {"0123456789abcdef"[p[i] >> 4], "0123456789abcdef"[p[i] & 15]};
+        fz_buf_append(out, two, 2);
+    }
+}
+
+static int hex_value(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool fz_hex_decode(struct fz_buf *out, struct fz_str text) {
+    if (text.len % 2 != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i += 2) {
+        int hi = hex_value(text.ptr[i]), lo = hex_value(text.ptr[i + 1]);
+        if (hi < 0 || lo < 0) {
+            return false;
+        }
+        fz_buf_putc(out, (char)(hi << 4 | lo));
+    }
+    return true;
+}
+
+void fz_url_encode(struct fz_buf *out, struct fz_str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '*' ||
+            c == '_') {
+            fz_buf_putc(out, (char)c);
+        } else if (c == ' ') {
+            fz_buf_putc(out, '+');
+        } else {
+            fz_buf_printf(out, "%%%02X", c);
+        }
+    }
+}
+
+size_t fz_edit_distance(struct fz_str a, struct fz_str b) {
+    enum { MAX = 128 };
+    size_t row[MAX + 1];
+    if (a.len > MAX || b.len > MAX) {
+        return a.len > b.len ? a.len : b.len;
+    }
+    for (size_t j = 0; j <= b.len; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t up = row[j], best = diagonal + (lower(a.ptr[i - 1]) != lower(b.ptr[j - 1]));
+            best = up + 1 < best ? up + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            diagonal = up;
+        }
+    }
+    return row[b.len];
+}
+
+void fz_json_quote(struct fz_buf *out, struct fz_str text) {
+    fz_buf_putc(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c == '"' || c == '\\') {
+            fz_buf_putc(out, '\\');
+            fz_buf_putc(out, (char)c);
+        } else if (c == '\n') {
+            fz_buf_puts(out, "\\n");
+        } else if (c == '\r') {
+            fz_buf_puts(out, "\\r");
+        } else if (c == '\t') {
+            fz_buf_puts(out, "\\t");
+        } else if (c < 0x20) {
+            fz_buf_printf(out, "\\u%04x", c);
+        } else {
+            fz_buf_putc(out, (char)c);
+        }
+    }
+    fz_buf_putc(out, '"');
+}
+
+// Plain form from 1e-4 up to below 1e16, else exponent form; the shortest digits that `same` accepts.
+static void format_shortest(struct fz_buf *out, double v, bool is_float) {
+    if (isnan(v) || isinf(v)) {
+        fz_buf_puts(out, isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, v);
+        if (is_float ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v) {
+            break;
+        }
+    }
+    char *e = strchr(text, 'e');
+    int exponent = atoi(e + 1);
+    char digits[24];
+    int n = 0;
+    for (char *p = text; p < e; p++) {
+        if (*p >= '0' && *p <= '9') {
+            digits[n++] = *p;
+        }
+    }
+    if (text[0] == '-') {
+        fz_buf_putc(out, '-');
+    }
+    if (v != 0 && (exponent >= 16 || exponent < -4)) {
+        fz_buf_append(out, digits, 1);
+        if (n > 1) {
+            fz_buf_putc(out, '.');
+            fz_buf_append(out, digits + 1, (size_t)n - 1);
+        }
+        fz_buf_printf(out, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    } else if (exponent < 0) {
+        fz_buf_puts(out, "0.");
+        for (int i = -1; i > exponent; i--) {
+            fz_buf_putc(out, '0');
+        }
+        fz_buf_append(out, digits, (size_t)n);
+    } else {
+        for (int i = 0; i <= exponent || i < n; i++) {
+            if (i == exponent + 1) {
+                fz_buf_putc(out, '.');
+            }
+            fz_buf_putc(out, i < n ? digits[i] : '0');
+        }
+        if (n <= exponent + 1) {
+            fz_buf_puts(out, ".0");
+        }
+    }
+}
+
+void fz_format_double(struct fz_buf *out, double v) {
+    format_shortest(out, v, false);
+}
+
+void fz_format_float(struct fz_buf *out, float v) {
+    format_shortest(out, (double)v, true);
+}
+
+int64_t fz_days_from_civil(int64_t y, int m, int d) {
+    y -= m <= 2;
+    int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
+    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+void fz_civil_from_days(int64_t days, int64_t *y, int *m, int *d) {
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097, doe = days - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365, doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int64_t mp = (5 * doy + 2) / 153;
+    *d = (int)(doy - (153 * mp + 2) / 5 + 1);
+    *m = (int)(mp < 10 ? mp + 3 : mp - 9);
+    *y = yoe + era * 400 + (*m <= 2);
+}
+
+void fz_format_date(struct fz_buf *out, int32_t days) {
+    int64_t y;
+    int m, d;
+    fz_civil_from_days(days, &y, &m, &d);
+    fz_buf_printf(out, y > 9999 ? "+%" PRId64 "-%02d-%02d" : y < 0 ? "%05" PRId64 "-%02d-%02d" : "%04" PRId64 "-%02d-%02d", y, m, d);
+}
+
+void fz_format_timestamp(struct fz_buf *out, int64_t micros, char separator) {
+    const int64_t day_us = INT64_C(86400000000);
+    int64_t days = micros / day_us - (micros % day_us < 0), rest = micros - days * day_us;
+    fz_format_date(out, (int32_t)days);
+    int64_t seconds = rest / 1000000, fraction = rest % 1000000;
+    fz_buf_printf(out, "%c%02d:%02d:%02d", separator, (int)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+    if (fraction != 0) {
+        char text[8];
+        snprintf(text, sizeof text, "%06d", (int)fraction);
+        size_t n = 6;
+        while (text[n - 1] == '0') {
+            n--;
+        }
+        fz_buf_putc(out, '.');
+        fz_buf_append(out, text, n);
+    }
+}

@@ -1,0 +1,28 @@
+// Rows into data files of a table: partition by partition, at the target file size, in the table's format and properties.
+// A sink for fz_duck_run_into and a plain push interface for copied rows. Files are named by operation id; what is not committed is
+// removed by fz_table_writer_abort. iceberg-facts 7.8, 7.12, 1.2-1.4.
+#ifndef FZ_CHANGE_TABLE_WRITER_H
+#define FZ_CHANGE_TABLE_WRITER_H
+
+#include "data/stream.h"
+#include "store/store.h"
+#include "table/manifest.h"
+
+struct fz_table_writer;
+struct fz_table_writer_options {
+    struct fz_store *store;
+    struct fz_metadata *metadata; // a reference is taken; current schema, default spec, sort order, properties
+    bool with_lineage;            // two more columns at the end: _row_id, _last_updated_sequence_number (v3 rewrites)
+    const char *operation_id;     // uuid, part of every file name
+    struct fz_cancel *cancel;
+    int32_t sort_order_id;        // recorded in the files; 0 none
+};
+enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, struct fz_table_writer **out, struct fz_err *err);
+// Batch columns: the schema's top-level fields in order (then lineage). Any thread. `selection` as in fz_parquet_writer_append.
+enum fz_code fz_table_writer_push(struct fz_table_writer *writer, const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err);
+// Closes all files and gives their descriptions in `arena`. The writer can then only be freed or aborted.
+enum fz_code fz_table_writer_finish(struct fz_table_writer *writer, struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err);
+void fz_table_writer_abort(struct fz_table_writer *writer); // removes every file it made
+void fz_table_writer_free(struct fz_table_writer *writer);
+
+#endif

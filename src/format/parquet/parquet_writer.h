@@ -1,0 +1,62 @@
+// Writing Parquet files that parquet-mr, Arrow, DuckDB and Spark read: field ids on every column, 3-level lists, standard maps,
+// PLAIN and dictionary encodings with fallback, data page v1, statistics in min_value/max_value, page index, CRC.
+// iceberg-facts 7.7 (bounds) and 7.12 (physical types).
+#ifndef FZ_FORMAT_PARQUET_PARQUET_WRITER_H
+#define FZ_FORMAT_PARQUET_PARQUET_WRITER_H
+
+#include "data/value.h"
+#include "format/parquet/parquet_meta.h"
+#include "store/store.h"
+
+struct fz_parquet_writer; // one thread at a time
+
+enum fz_metrics_mode { FZ_METRICS_NONE, FZ_METRICS_COUNTS, FZ_METRICS_TRUNCATE, FZ_METRICS_FULL };
+struct fz_parquet_column_options { // per top-level or nested leaf field id; what is not listed gets the defaults
+    int32_t field_id;
+    enum fz_metrics_mode metrics;
+    int metrics_length; // TRUNCATE
+    bool bloom_filter;  // accepted, built by a later issue
+    bool no_dictionary;
+};
+struct fz_parquet_write {
+    const struct fz_field *fields; // top level, in file order
+    size_t n_fields;
+    enum fz_pq_codec codec;
+    int level;                    // -1 default
+    int64_t row_group_rows;       // cut after this many rows, 0 = default (about 100,000)
+    int64_t row_group_size_bytes; // or this many bytes
+    int64_t page_rows, page_size_bytes, dict_size_bytes; // 0 = defaults 20,000 / 1 MB / 2 MB
+    const struct fz_parquet_column_options *columns;
+    size_t n_columns;
+    enum fz_metrics_mode default_metrics; // TRUNCATE
+    int default_metrics_length;           // 16
+    const struct fz_key_value *key_values; // e.g. iceberg.schema, delete-type
+    size_t n_key_values;
+};
+// What Iceberg wants to know of the finished file, all in `arena`; counts and bounds only for columns outside lists and maps.
+struct fz_parquet_column_metrics {
+    int32_t field_id;
+    int64_t column_size, value_count, null_count, nan_count; // nan_count -1: not a float
+    bool has_counts, has_bounds;
+    struct fz_value lower, upper; // truncated by the metrics mode
+};
+struct fz_parquet_metrics {
+    int64_t record_count, file_size_bytes;
+    struct fz_parquet_column_metrics *columns; // every leaf, sorted by field id
+    size_t n_columns;
+    int64_t *split_offsets;
+    size_t n_split_offsets;
+};
+// The writer takes the store writer over. Fields and options are copied as needed; types must outlive the writer.
+enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parquet_write *options, struct fz_parquet_writer **out, struct fz_err *err);
+// Appends rows [from, from + n) of the batch, or the rows listed in `selection` (n indexes) when not NULL. Batch columns are in the
+// order of options->fields. Values are copied. CONSTRAINT when a required column holds NULL (the text names the column).
+enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
+                                      struct fz_err *err);
+int64_t fz_parquet_writer_bytes(const struct fz_parquet_writer *writer); // written plus an estimate of what is buffered; for target file size
+int64_t fz_parquet_writer_rows(const struct fz_parquet_writer *writer);
+// Footer, close of the store object, metrics. Frees the writer, also on error.
+enum fz_code fz_parquet_writer_close(struct fz_parquet_writer *writer, struct fz_arena *arena, struct fz_parquet_metrics *out, struct fz_err *err);
+void fz_parquet_writer_abort(struct fz_parquet_writer *writer); // NULL is fine
+
+#endif

@@ -1,0 +1,75 @@
+// From (table, snapshot, filter, columns) to files and column batches with deletes applied. Planning reads the manifest list and
+// only the manifests that may matter; reading hands row groups (morsels) to any number of threads.
+#ifndef FZ_SCAN_SCAN_H
+#define FZ_SCAN_SCAN_H
+
+#include "data/expr.h"
+#include "data/stream.h"
+#include "format/puffin/puffin.h"
+#include "table/manifest.h"
+
+// Field ids of columns that are not in the schema. The first six are Iceberg's metadata columns; the last is frazil's own.
+enum {
+    FZ_ID_FILE = 2147483646,
+    FZ_ID_POS = 2147483645,
+    FZ_ID_DELETED = 2147483644,
+    FZ_ID_SPEC_ID = 2147483643,
+    FZ_ID_PARTITION = 2147483642,
+    FZ_ID_ROW_ID = 2147483540,
+    FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER = 2147483539,
+    FZ_ID_FILE_IX = 2147483400, // int, index into fz_scan_file(); never written anywhere
+};
+
+struct fz_scan_file { // a data file of the plan with the deletes that apply to it
+    int32_t file_ix;
+    const struct fz_manifest_entry *entry;
+    const struct fz_manifest_entry *const *deletes; // position deletes, DVs, equality deletes
+    size_t n_deletes;
+};
+
+struct fz_scan_plan { // immutable, ref-counted; owns an arena with all entries
+    _Atomic int refs;
+    struct fz_arena arena;
+    struct fz_metadata *metadata;
+    const struct fz_schema *schema; // the schema rows are shown in
+    int64_t snapshot_id;            // -1: empty table
+    struct fz_scan_file *files;
+    size_t n_files;
+    // Planning figures, for EXPLAIN.
+    int64_t manifests_read, manifests_skipped, files_skipped, bytes_kept, bytes_skipped, rows_kept;
+};
+struct fz_scan_options {
+    struct fz_store *store; // borrowed; must outlive the plan
+    struct fz_metadata *metadata;
+    int64_t snapshot_id;           // -1: current
+    const struct fz_schema *schema; // NULL: current schema for a branch head, the snapshot's schema otherwise is the caller's choice
+    const struct fz_expr *filter;  // for pruning only; rows are not filtered by it
+    struct fz_cancel *cancel;
+};
+enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_scan_plan **out, struct fz_err *err);
+struct fz_scan_plan *fz_scan_plan_ref(struct fz_scan_plan *plan);
+void fz_scan_plan_unref(struct fz_scan_plan *plan);
+
+// All live entries of a snapshot, unpruned, data and deletes (metadata tables, commit-time checks). Arena-allocated.
+enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, struct fz_arena *arena,
+                             struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
+
+// Deleted positions of one file of the plan: DV or position delete files united; NULL in *out when none. Cached in the plan; thread-safe; borrowed.
+enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out, struct fz_err *err);
+
+// A source over the plan. `fields`: columns of the schema (by id) or special ids above. Rows come with deletes applied unless
+// keep_deleted. `only_files` (may be NULL, n_files bytes) restricts to files with a nonzero byte; `skip` (may be NULL) has one entry per file: positions left out besides (copy-on-write).
+struct fz_scan_source_options {
+    struct fz_scan_plan *plan; // a reference is taken
+    struct fz_store *store;
+    const struct fz_field *fields;
+    size_t n_fields;
+    bool keep_deleted;
+    const uint8_t *only_files;
+    struct fz_positions *const *skip;
+    struct fz_cancel *cancel;
+    int max_threads;
+};
+enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err);
+
+#endif
