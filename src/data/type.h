@@ -56,9 +56,11 @@ struct fz_type {
     int length;           // fixed
     size_t n_fields;      // struct: any; list: 1; map: 2; else 0
     const struct fz_field *fields;
+    const char *params; // geometry, geography: what stands in the parentheses ("srid:4326"); NULL: the defaults
 };
 
-// Shared instances for types without parameters (id up to VARIANT and BYTE/SHORT, not decimal/fixed/nested).
+// Shared instances for types without parameters; NULL for decimal, fixed, struct, list and map. Geometry and geography come
+// with default parameters, intervals with their widest range of fields.
 const struct fz_type *fz_type_primitive(enum fz_type_id id);
 // Built in an arena; NULL only when out of memory.
 const struct fz_type *fz_type_decimal(struct fz_arena *arena, int precision, int scale);
@@ -72,7 +74,8 @@ const struct fz_type *fz_type_copy(struct fz_arena *arena, const struct fz_type 
 bool fz_type_is_primitive(const struct fz_type *type); // not struct, list, map
 bool fz_type_is_numeric(const struct fz_type *type);   // byte, short, int, long, float, double, decimal
 bool fz_type_is_integer(const struct fz_type *type);   // byte, short, int, long
-// Structural equality; `with_names`: struct field names (case-sensitively) count, `with_ids`: field ids count.
+// Structural equality; `with_names`: struct field names (case-sensitively) count, `with_ids`: field ids count. With both, it is
+// equality of schemas: whether fields are required, their docs and their defaults count too.
 bool fz_type_equal(const struct fz_type *a, const struct fz_type *b, bool with_names, bool with_ids);
 // Iceberg's spelling: "decimal(9, 2)" as Java writes it into JSON, "fixed[16]", "timestamptz", "struct<1: a: optional int>".
 void fz_type_print(struct fz_buf *out, const struct fz_type *type);
