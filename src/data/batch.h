@@ -5,6 +5,8 @@
 //   float double     IEEE 754
 //   decimal          int16 up to precision 4, int32 up to 9, int64 up to 18, else struct fz_i128
 //   uuid             struct fz_i128 holding the big-endian value with its top bit flipped
+//   intervals        day-time int64 microseconds, year-month int32 months, calendar 16 bytes {int32 months, int32 days, int64 us}
+//   unknown          int32, always NULL
 //   string fixed binary variant geo   struct fz_string (16 bytes: length, then inline bytes or 4-byte prefix + pointer)
 //   list map         struct fz_list_entry_t {offset, length} into child rows; map child = struct(key, value) column
 //   struct           no data of its own; children have the same row count; a NULL struct's children are NULL too
@@ -69,6 +71,8 @@ struct fz_column {
     uint64_t *validity_storage;
     size_t capacity; // rows that data and validity_storage hold
     bool owned_data;
+    size_t used_rows;           // of a list's or map's child: rows taken so far by fz_column_copy, fz_value_store
+    struct fz_type *owned_type; // of a map's child: the struct(key, value) type made by fz_column_init
 };
 
 struct fz_batch {
@@ -94,11 +98,17 @@ void fz_column_dispose(struct fz_column *column);
 enum fz_code fz_column_reserve(struct fz_column *column, size_t rows, struct fz_err *err);
 // All rows valid again (validity = NULL), recursively.
 void fz_column_reset(struct fz_column *column);
-// Marks a row NULL (struct: children too). Rows up to `capacity` only.
+// Marks a row NULL (struct: children too) and zeroes its value. Rows up to `capacity` only; `validity` must be NULL or the column's
+// own storage.
 void fz_column_set_null(struct fz_column *column, size_t row);
 // Copies `n` rows from `src` (from row src_row) to the end position dst_row of an owned column of the same type; strings
-// are copied into `strings` (NULL: the pointers are kept). `selection` (may be NULL) gives source rows: selection[i].
+// are copied into `strings` (NULL: the pointers are kept). With `selection` the i-th row comes from source row selection[i]
+// (src_row is not used then). NULL rows of the source are not looked at. Lists append to the child of `dst`.
 enum fz_code fz_column_copy(struct fz_column *dst, size_t dst_row, const struct fz_column *src, size_t src_row, const uint32_t *selection,
                             size_t n, struct fz_arena *strings, struct fz_err *err);
+
+// Where the next list of row `row` starts in the child: after everything that copy and store put there and after the lists
+// of the rows before.
+size_t fz_column_child_end(const struct fz_column *column, size_t row);
 
 #endif
