@@ -5,6 +5,7 @@
 
 #include "data/type.h"
 #include "data/value.h"
+#include "table/metadata.h"
 
 struct fz_pos {
     int line, column;  // 1-based
@@ -21,23 +22,29 @@ enum fz_ast_expr_kind {
     FZ_AST_NAME,      // column reference or lambda variable
     FZ_AST_STAR,      // * or t.*  (name may be empty); EXCEPT list in args
     FZ_AST_UNARY,     // op: "-", "+", "~", "NOT"
-    FZ_AST_BINARY,    // op: + - * / % DIV || & | ^ << >> >>> = == <> != < <= > >= <=> AND OR
+    FZ_AST_BINARY,    // op: + - * / % DIV || & | ^ << >> >>> = <> < <= > >= <=> AND OR ("==" and "!=" come as "=" and "<>")
     FZ_AST_IS,        // args[0] IS [NOT] what: "NULL", "TRUE", "FALSE", "UNKNOWN", "DISTINCT" (args[1])
     FZ_AST_BETWEEN,   // args[0] [NOT] BETWEEN args[1] AND args[2]
     FZ_AST_IN,        // args[0] [NOT] IN (args[1..])   or query
     FZ_AST_LIKE,      // op: "LIKE", "ILIKE", "RLIKE"; args[0], args[1..]; quantifier "ANY"/"ALL"/"SOME" in text; escape
     FZ_AST_CASE,      // args as in data/expr.h; operand in `base` (may be NULL)
-    FZ_AST_CAST,      // args[0], type; op "CAST" or "TRY_CAST" (also ::)
-    FZ_AST_CALL,      // name, args; distinct, filter, over, ignore_nulls, named args
+    FZ_AST_CAST,      // args[0], type; op "CAST" or "TRY_CAST" (also ::). A TIMESTAMP '…' literal without an
+                      // offset depends on the session's zone: it is a CAST with text "TIMESTAMP" over a TIMESTAMP_NTZ literal
+                      // (or over the STRING, checked, when it names a zone or says now, today, …)
+    FZ_AST_CALL,      // name, args; distinct, filter, over, ignore_nulls, named args. Special forms become plain
+                      // calls: extract('field', src), substring(s, p[, n]), position(sub, s), overlay(s, r, p[, n]),
+                      // trim/ltrim/rtrim/btrim(chars FROM s) as btrim/ltrim/rtrim(s, chars) with text "FROM",
+                      // timestampadd('unit', n, t), timestampdiff('unit', a, b); struct(x AS a): a in arg_names;
+                      // current_date and the like without parentheses: no args, text "KEYWORD"
     FZ_AST_INDEX,     // args[0][args[1]]
     FZ_AST_DOT,       // args[0].text  (after something that is not a plain name)
     FZ_AST_LAMBDA,    // params -> args[0]
     FZ_AST_SUBQUERY,  // (SELECT …) scalar
     FZ_AST_EXISTS,
     FZ_AST_ROW,       // (a, b): struct
-    FZ_AST_INTERVAL,  // literal parts: op = unit(s) text, args = numbers; sql/parser folds what it can into LITERAL
+    FZ_AST_INTERVAL,  // not produced: intervals are folded into LITERAL
     FZ_AST_DEFAULT,   // the keyword, as an assigned value
-    FZ_AST_PARAMETER,
+    FZ_AST_PARAMETER, // text: the name of :name, NULL for ?
 };
 
 struct fz_ast_query;
@@ -85,6 +92,8 @@ struct fz_ast_window {
 struct fz_ast_select_item {
     struct fz_ast_expr *expr;
     const char *alias;
+    const char **aliases; // AS (a, b) of a generator; alias is NULL then
+    size_t n_aliases;
 };
 
 enum fz_ast_rel_kind { FZ_AST_TABLE, FZ_AST_FILE /* parquet.`path` */, FZ_AST_DERIVED, FZ_AST_JOIN, FZ_AST_VALUES, FZ_AST_FUNCTION, FZ_AST_LATERAL_VIEW, FZ_AST_PIVOT, FZ_AST_UNPIVOT };
@@ -109,16 +118,16 @@ struct fz_ast_rel {
     struct fz_ast_expr ***rows;     // VALUES: rows[i][j]
     size_t n_rows, n_cols;
     struct fz_ast_expr *call;       // FUNCTION, LATERAL_VIEW generator
-    struct fz_ast_select_item *pivot_items; // PIVOT aggregates / UNPIVOT values
+    struct fz_ast_select_item *pivot_items; // PIVOT: aggregates. UNPIVOT: the value column(s), a NAME each
     size_t n_pivot_items;
-    struct fz_ast_expr *pivot_for;
-    struct fz_ast_select_item *pivot_values;
+    struct fz_ast_expr *pivot_for; // PIVOT: column, or ROW of columns. UNPIVOT: NAME of the name column; `outer`: INCLUDE NULLS
+    struct fz_ast_select_item *pivot_values; // PIVOT: literals or ROWs. UNPIVOT: columns or ROWs of columns
     size_t n_pivot_values;
     struct fz_ast_expr *sample_percent; // TABLESAMPLE
     struct fz_ast_expr *sample_rows;
 };
 
-struct fz_ast_group {
+struct fz_ast_group { // ROLLUP, CUBE and mixtures arrive as SETS, written out
     enum { FZ_GROUP_PLAIN, FZ_GROUP_ROLLUP, FZ_GROUP_CUBE, FZ_GROUP_SETS, FZ_GROUP_ALL } kind;
     struct fz_ast_expr ***sets; // PLAIN: sets[0]; SETS: each one
     size_t *set_sizes;
@@ -182,7 +191,10 @@ struct fz_ast_merge_clause {
 };
 
 struct fz_ast_column_def {
-    const char *name;
+    const char *name;         // last part of path
+    struct fz_ast_name path;  // ADD COLUMN p.z: all parts
+    bool first;               // ADD COLUMN … FIRST
+    const char *after;        // ADD COLUMN … AFTER x
     const struct fz_type *type;
     bool not_null;
     const char *comment;
@@ -207,15 +219,22 @@ enum fz_ast_kind {
     FZ_STMT_CREATE_NAMESPACE, FZ_STMT_DROP_NAMESPACE, FZ_STMT_ALTER_NAMESPACE,
     FZ_STMT_USE, FZ_STMT_SET, FZ_STMT_RESET,
     FZ_STMT_SHOW, FZ_STMT_DESCRIBE, FZ_STMT_EXPLAIN, FZ_STMT_CALL, FZ_STMT_CACHE, FZ_STMT_REFRESH,
-    FZ_STMT_UNSUPPORTED,    // understood, refused: `text` says what
+    FZ_STMT_UNSUPPORTED,    // understood, refused: `text` says what (the parser itself fails with FZ_UNSUPPORTED instead)
+    FZ_STMT_ALTER_VIEW,     // ALTER VIEW v AS query (query, value = its text); properties and renaming are ALTER_TABLE / RENAME_TABLE with is_view
+    FZ_STMT_DECLARE_VARIABLE, // name, type (may be NULL), args[0] = default (may be NULL), or_replace
+    FZ_STMT_DROP_VARIABLE,  // name, if_exists
+    FZ_STMT_SET_VARIABLE,   // assignments; or query with the targets in `assignments` (values NULL)
+    FZ_STMT_EXECUTE_IMMEDIATE, // args[0] = text of the statement, args[1..] USING (arg_names), names = INTO variables
 };
 
 enum fz_alter_kind {
     FZ_ALTER_SET_PROPERTIES, FZ_ALTER_UNSET_PROPERTIES, FZ_ALTER_ADD_COLUMNS, FZ_ALTER_DROP_COLUMNS, FZ_ALTER_RENAME_COLUMN,
     FZ_ALTER_COLUMN,             // TYPE, COMMENT, SET/DROP NOT NULL, FIRST/AFTER
-    FZ_ALTER_ADD_PARTITION_FIELD, FZ_ALTER_DROP_PARTITION_FIELD, FZ_ALTER_REPLACE_PARTITION_FIELD,
+    FZ_ALTER_ADD_PARTITION_FIELD, // transforms[0]; AS name in new_name
+    FZ_ALTER_DROP_PARTITION_FIELD, FZ_ALTER_REPLACE_PARTITION_FIELD, // [0] old, [1] new; AS name in new_name
     FZ_ALTER_WRITE_ORDER,        // ORDERED BY / LOCALLY ORDERED BY / UNORDERED / DISTRIBUTED BY PARTITION
     FZ_ALTER_SET_IDENTIFIER, FZ_ALTER_DROP_IDENTIFIER,
+    // branch or tag name in `key`; snapshot_id, retain_ms, min_snapshots, snapshot_retain_ms
     FZ_ALTER_CREATE_BRANCH, FZ_ALTER_CREATE_TAG, FZ_ALTER_REPLACE_BRANCH, FZ_ALTER_REPLACE_TAG, FZ_ALTER_DROP_BRANCH, FZ_ALTER_DROP_TAG,
     FZ_ALTER_SET_LOCATION,
 };
@@ -269,10 +288,18 @@ struct fz_ast_stmt {
     size_t n_transforms;
     bool ordered_locally, unordered, distributed_by_partition;
     const char **names;    // identifier fields, properties to unset, columns to drop (dotted)
+    struct fz_ast_name *name_paths; // the same, in parts (not for properties)
     size_t n_names;
+    bool drop_default, unset, is_view; // ALTER COLUMN DROP DEFAULT; ALTER NAMESPACE UNSET; the object is a view
+    struct fz_ast_expr *default_value; // ALTER COLUMN SET DEFAULT
     int64_t snapshot_id, retain_ms, min_snapshots; // branches and tags; -1 none
     int64_t snapshot_retain_ms;
-    // SET key = value, SHOW … LIKE pattern, CALL
+    // SET key = value (value NULL: show it; key NULL: show all), SHOW … LIKE pattern, CALL
+    // SHOW: text is NAMESPACES TABLES TBLPROPERTIES "CREATE TABLE" PARTITIONS COLUMNS VIEWS FUNCTIONS CATALOGS; name = FROM/IN or the table
+    // DESCRIBE: text is TABLE NAMESPACE QUERY FUNCTION (column = one column). EXPLAIN: text is NULL LOGICAL FORMATTED EXTENDED CODEGEN COST
+    // USE: text is NULL or CATALOG or NAMESPACE. CACHE: text is CACHE UNCACHE CLEAR; REFRESH: text is TABLE.
+    // SET TIME ZONE is SET spark.sql.session.timeZone. CREATE VIEW: text of the query in `value`; CREATE TEMPORARY VIEW … USING provider
+    // OPTIONS (…): provider, properties, query NULL. CREATE TABLE a LIKE b: b in `column`, text "LIKE". COMMENT ON is ALTER … SET PROPERTIES comment.
     const char *key, *value, *pattern;
     struct fz_ast_expr **args;
     const char **arg_names;
@@ -290,6 +317,8 @@ enum fz_code fz_sql_parse(struct fz_arena *arena, struct fz_str sql, struct fz_a
 // Parses a query or an expression alone (view definitions, pipeline expressions).
 enum fz_code fz_sql_parse_query(struct fz_arena *arena, struct fz_str sql, struct fz_ast_query **out, struct fz_err *err);
 enum fz_code fz_sql_parse_expr(struct fz_arena *arena, struct fz_str sql, struct fz_ast_expr **out, struct fz_err *err);
+// "a INT, b STRING" (also "a: INT", "STRUCT<…>") as a struct, for from_json and the like; any other type text gives that type. Unknown types are SQL_SYNTAX here.
+enum fz_code fz_sql_parse_schema(struct fz_arena *arena, struct fz_str sql, const struct fz_type **out, struct fz_err *err);
 enum fz_code fz_sql_parse_type(struct fz_arena *arena, struct fz_str sql, const struct fz_type **out, struct fz_err *err); // "decimal(12,2)", "array<int>"
 
 #endif
