@@ -13,7 +13,8 @@ struct fz_duck_options {
     int threads;                // 0: all cores
     const char *time_zone;      // "UTC"
     struct fz_cancel *cancel;   // borrowed, may be NULL
-    const char *const *read_folders; // local folders that read_parquet/read_csv may touch (sources named by the user); NULL: files allowed everywhere
+    const char *const *read_folders; // NULL-terminated: local folders that read_parquet/read_csv may touch; NULL: files allowed everywhere
+    int64_t temp_bytes;         // cap on temporary files; 0: the engine's default (90 % of the free disk)
 };
 enum fz_code fz_duck_open(const struct fz_duck_options *options, struct fz_duck **out, struct fz_err *err);
 void fz_duck_close(struct fz_duck *duck);
