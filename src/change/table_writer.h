@@ -20,7 +20,8 @@ struct fz_table_writer_options {
 enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, struct fz_table_writer **out, struct fz_err *err);
 // Batch columns: the schema's top-level fields in order (then lineage). Any thread. `selection` as in fz_parquet_writer_append.
 enum fz_code fz_table_writer_push(struct fz_table_writer *writer, const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err);
-// Closes all files and gives their descriptions in `arena`. The writer can then only be freed or aborted.
+// Closes all files and gives their descriptions: the array lives in `arena`, what it points to as long as the writer. After that
+// the writer can only be aborted and freed.
 enum fz_code fz_table_writer_finish(struct fz_table_writer *writer, struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err);
 void fz_table_writer_abort(struct fz_table_writer *writer); // removes every file it made
 void fz_table_writer_free(struct fz_table_writer *writer);

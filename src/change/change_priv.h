@@ -1,0 +1,82 @@
+// What the files of change/ share: the state of one running row-level change and its steps, in the order they run.
+#ifndef FZ_CHANGE_CHANGE_PRIV_H
+#define FZ_CHANGE_CHANGE_PRIV_H
+
+#include "change/change.h"
+#include "change/file_options_priv.h"
+#include "change/table_writer.h"
+
+enum fz_write_mode { FZ_COPY_ON_WRITE, FZ_MERGE_ON_READ };
+
+struct fz_changed_file { // one per file of the plan
+    pthread_mutex_t lock;
+    struct fz_positions *changed; // rows updated or deleted; NULL: none
+    struct fz_positions *matched; // rows some source row matched; only when cardinality is checked
+};
+
+struct fz_change {
+    const struct fz_change_context *context;
+    const struct fz_change_request *request;
+    const struct fz_bound_change *bound;
+    const struct fz_change_target *target;
+    struct fz_metadata *metadata;
+    const struct fz_schema *schema;
+    int64_t head_snapshot_id; // of the branch; -1 none
+    enum fz_write_mode mode;
+    bool lineage;             // v3: _row_id and _last_updated_sequence_number are carried
+    bool has_matched, has_not_matched, has_by_source, has_update;
+    bool produces_rows;       // some clause writes rows
+    struct fz_arena arena;
+    char operation_id[37];
+    // source
+    const struct fz_field *source_fields;
+    size_t n_source_fields;
+    int64_t source_rows;
+    // match
+    const struct fz_expr *prune_filter;   // over target columns; NULL: none
+    struct fz_scan_plan *plan;
+    int64_t target_scan_id;
+    struct fz_field *sink_fields;         // action, file_ix, pos, [row_id], columns…
+    size_t n_sink_fields;
+    char *match_sql;
+    struct fz_changed_file *files;        // plan->n_files
+    struct fz_table_writer *writer;
+    // result
+    struct fz_data_file *added;
+    size_t n_added, cap_added;
+    struct fz_data_file *removed;
+    size_t n_removed, cap_removed;
+    const char **referenced;
+    size_t n_referenced, cap_referenced;
+    pthread_mutex_t stats_lock;
+    struct fz_change_stats stats;
+    bool metadata_only; // a DELETE of whole files
+};
+
+enum { FZ_SINK_ACTION, FZ_SINK_FILE_IX, FZ_SINK_POS, FZ_SINK_ROW_ID /* or the first column */ };
+
+// source.c: the source query runs exactly once, into the temporary table fz_src (columns c0 = true, c1..cn).
+enum fz_code fz_change_load_source(struct fz_change *c, struct fz_err *err);
+// From ON: what target rows can match at all. Uses min/max and small key sets of the source.
+enum fz_code fz_change_prune_filter(struct fz_change *c, struct fz_err *err);
+// match_sql.c: registers the target scan and prints the match query.
+enum fz_code fz_change_build_match(struct fz_change *c, struct fz_err *err);
+// row_sink.c: runs the match query; fills changed positions, the writer and the counts.
+enum fz_code fz_change_run_match(struct fz_change *c, struct fz_err *err);
+// rewrite.c: copy-on-write, the rows of touched files that did not change.
+enum fz_code fz_change_copy_rows(struct fz_change *c, struct fz_err *err);
+// Rows in the table's sort order, when it has one that DuckDB can produce: runs the match into a temporary table first.
+bool fz_change_is_sorted(const struct fz_change *c);
+enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err);
+// ORDER BY list over columns printed as <prefix><field id>; empty when the table is unsorted or sorts by something that has no order here.
+enum fz_code fz_sort_order_sql(const struct fz_metadata *metadata, const char *prefix, struct fz_buf *out, struct fz_err *err);
+// delete_files.c: merge-on-read, position delete files (v2) or deletion vectors (v3) for changed positions.
+enum fz_code fz_change_write_deletes(struct fz_change *c, struct fz_err *err);
+
+enum fz_code fz_change_add_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
+enum fz_code fz_change_remove_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
+enum fz_code fz_change_reference(struct fz_change *c, const char *path, struct fz_err *err);
+bool fz_delete_is_file_scoped(const struct fz_data_file *file); // referenced_data_file or equal file_path bounds
+const struct fz_snapshot *fz_branch_head(const struct fz_metadata *metadata, const char *branch);
+
+#endif

@@ -1,0 +1,504 @@
+// Implementation of change/table_writer.h: rows are routed to one open Parquet writer per partition (fan-out). The map of partitions
+// has one lock, each partition its own, so threads that write different partitions do not wait for one another. Memory is
+// bounded by closing the writer that was not used for the longest time when too many are open.
+#include "change/table_writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "change/file_options_priv.h"
+#include "format/parquet/parquet_writer.h"
+#include "scan/scan.h"
+
+enum { MAX_OPEN_WRITERS = 400 };
+
+struct closed_file {
+    struct closed_file *next;
+    struct fz_arena arena;
+    char *location;
+    struct fz_data_file file;
+};
+
+struct open_partition {
+    pthread_mutex_t lock;
+    struct fz_value partition; // in the writer's arena
+    const char *path;          // "a=1/b=2", "" when unpartitioned
+    struct fz_parquet_writer *parquet;
+    char *location;
+    int64_t last_used;
+};
+
+struct fz_table_writer {
+    struct fz_store *store;
+    struct fz_metadata *metadata;
+    const struct fz_schema *schema;
+    const struct fz_partition_spec *spec;
+    const struct fz_type *partition_type;
+    struct fz_file_options options;
+    struct fz_arena arena; // guarded by lock
+    pthread_mutex_t lock;
+    struct fz_map partitions; // key bytes -> struct open_partition
+    struct fz_field *fields;
+    size_t n_fields;
+    char operation_id[40];
+    int32_t sort_order_id;
+    _Atomic int64_t clock, file_counter;
+    _Atomic int open_writers;
+    struct fz_cancel *cancel;
+    struct closed_file *closed;
+    size_t n_closed;
+};
+
+enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, struct fz_table_writer **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_table_writer *w = NULL;
+    FZ_NEW(w, err);
+    pthread_mutex_init(&w->lock, NULL);
+    w->store = fz_store_ref(options->store);
+    w->metadata = fz_metadata_ref(options->metadata);
+    w->schema = fz_metadata_current_schema(w->metadata);
+    w->spec = fz_metadata_spec(w->metadata, w->metadata->default_spec_id);
+    w->cancel = options->cancel;
+    w->sort_order_id = options->sort_order_id;
+    snprintf(w->operation_id, sizeof w->operation_id, "%s", options->operation_id);
+    for (size_t i = 0; i < w->spec->n_fields; i++) {
+        if (w->spec->fields[i].transform.kind == FZ_TRANSFORM_OTHER) {
+            rc = fz_fail(err, FZ_UNSUPPORTED, "cannot write: the table's partition field %s uses the transform %s, which is not known",
+                         w->spec->fields[i].name, w->spec->fields[i].transform.name);
+            goto out;
+        }
+    }
+    FZ_TRY(fz_spec_partition_type(&w->arena, w->schema, w->spec, &w->partition_type, err));
+    size_t n = w->schema->type->n_fields;
+    w->n_fields = n + (options->with_lineage ? 2 : 0);
+    w->fields = fz_arena_array(&w->arena, w->n_fields, sizeof *w->fields);
+    if (w->fields == NULL) {
+        rc = fz_fail_nomem(err, w->n_fields * sizeof *w->fields);
+        goto out;
+    }
+    memcpy(w->fields, w->schema->type->fields, n * sizeof *w->fields);
+    if (options->with_lineage) {
+        const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
+        w->fields[n] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
+        w->fields[n + 1] = (struct fz_field){
+            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
+    }
+    FZ_TRY(fz_file_options_for_data(w->metadata, w->schema, &w->arena, &w->options, err));
+    *out = w;
+    w = NULL;
+out:
+    fz_table_writer_free(w);
+    return rc;
+}
+
+// The column of a field id, looking into structs.
+static const struct fz_column *find_column(const struct fz_column *columns, size_t n, int32_t field_id) {
+    for (size_t i = 0; i < n; i++) {
+        if (columns[i].field_id == field_id) {
+            return &columns[i];
+        }
+        if (columns[i].type->id == FZ_TYPE_STRUCT) {
+            const struct fz_column *inner = find_column(columns[i].children, columns[i].n_children, field_id);
+            if (inner != NULL) {
+                return inner;
+            }
+        }
+    }
+    return NULL;
+}
+
+// One row's partition tuple as bytes that are equal exactly when the tuples are.
+static void append_key(struct fz_buf *key, const struct fz_column *column, size_t row) {
+    bool valid = fz_column_is_valid(column, row);
+    fz_buf_putc(key, (char)valid);
+    if (!valid) {
+        return;
+    }
+    size_t width = fz_type_width(column->type);
+    const char *at = (const char *)column->data + row * width;
+    switch (column->type->id) {
+    case FZ_TYPE_STRING:
+    case FZ_TYPE_BINARY:
+    case FZ_TYPE_FIXED: {
+        struct fz_string s;
+        memcpy(&s, at, sizeof s);
+        fz_buf_append(key, &s.length, sizeof s.length);
+        fz_buf_append(key, fz_string_ptr((const struct fz_string *)(const void *)at), s.length);
+        break;
+    }
+    default:
+        fz_buf_append(key, at, width);
+    }
+}
+
+static enum fz_code partition_of_key(struct fz_table_writer *w, struct fz_str key, const struct fz_column *values, size_t row,
+                                     struct open_partition **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf path = {0};
+    pthread_mutex_lock(&w->lock);
+    struct fz_map_entry *entry;
+    bool added;
+    FZ_TRY(fz_map_put(&w->partitions, key, &entry, &added, err));
+    if (added) {
+        struct open_partition *p = fz_arena_alloc(&w->arena, sizeof *p);
+        struct fz_value *items = fz_arena_array(&w->arena, w->spec->n_fields, sizeof *items);
+        if (p == NULL || items == NULL) {
+            fz_map_remove(&w->partitions, key);
+            rc = fz_fail_nomem(err, sizeof *p);
+            goto out;
+        }
+        for (size_t i = 0; i < w->spec->n_fields; i++) {
+            struct fz_value v = fz_value_at(&values[i], row, NULL);
+            const struct fz_value *copy = fz_value_copy(&w->arena, &v);
+            if (copy == NULL) {
+                fz_map_remove(&w->partitions, key);
+                rc = fz_fail_nomem(err, sizeof *copy);
+                goto out;
+            }
+            items[i] = *copy;
+        }
+        p->partition = (struct fz_value){.type = w->partition_type};
+        p->partition.u.nested.items = items;
+        p->partition.u.nested.n = w->spec->n_fields;
+        rc = fz_spec_partition_path(&path, w->spec, &p->partition, err);
+        p->path = rc == FZ_OK ? fz_arena_strdup(&w->arena, path.ptr ? path.ptr : "") : NULL;
+        if (p->path == NULL) {
+            fz_map_remove(&w->partitions, key);
+            rc = rc != FZ_OK ? rc : fz_fail_nomem(err, path.len);
+            goto out;
+        }
+        pthread_mutex_init(&p->lock, NULL);
+        entry->value.ptr = p;
+    }
+    *out = entry->value.ptr;
+out:
+    pthread_mutex_unlock(&w->lock);
+    fz_buf_dispose(&path);
+    return rc;
+}
+
+static enum fz_code open_file(struct fz_table_writer *w, struct open_partition *p, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf name = {0};
+    struct fz_writer *sink = NULL;
+    int64_t number = atomic_fetch_add(&w->file_counter, 1) + 1;
+    fz_buf_printf(&name, "00000-%" PRId64 "-%s-%05" PRId64 ".parquet", number - 1, w->operation_id, number);
+    FZ_TRY(fz_file_location(&w->options, p->path, name.ptr, &p->location, err));
+    FZ_TRY(fz_store_writer_open(w->store, p->location, &sink, err));
+    struct fz_parquet_write write = w->options.parquet;
+    write.fields = w->fields;
+    write.n_fields = w->n_fields;
+    struct fz_writer *handed = sink;
+    sink = NULL; // the Parquet writer takes it over, also on error
+    FZ_TRY(fz_parquet_writer_open(handed, &write, &p->parquet, err));
+    atomic_fetch_add(&w->open_writers, 1);
+out:
+    if (rc != FZ_OK) {
+        fz_free(p->location);
+        p->location = NULL;
+    }
+    fz_buf_dispose(&name);
+    fz_writer_abort(sink);
+    return rc;
+}
+
+// Closes the partition's current file; the partition's lock is held, or nobody else uses it.
+static enum fz_code close_file(struct fz_table_writer *w, struct open_partition *p, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct closed_file *closed = NULL;
+    if (p->parquet == NULL) {
+        return FZ_OK;
+    }
+    FZ_FAIL_POINT("write.data_file");
+    FZ_NEW(closed, err);
+    struct fz_parquet_metrics metrics;
+    struct fz_parquet_writer *parquet = p->parquet;
+    p->parquet = NULL;
+    atomic_fetch_sub(&w->open_writers, 1);
+    FZ_TRY(fz_parquet_writer_close(parquet, &closed->arena, &metrics, err));
+    closed->location = p->location;
+    p->location = NULL;
+    closed->file = (struct fz_data_file){
+        .content = FZ_CONTENT_DATA,
+        .file_path = closed->location,
+        .file_format = "PARQUET",
+        .spec_id = w->spec->spec_id,
+        .partition = p->partition,
+        .sort_order_id = w->sort_order_id,
+        .first_row_id = -1,
+        .content_offset = -1,
+        .content_size_in_bytes = -1,
+    };
+    FZ_TRY(fz_file_metrics_to_data_file(&closed->arena, &metrics, &closed->file, err));
+    pthread_mutex_lock(&w->lock);
+    closed->next = w->closed;
+    w->closed = closed;
+    w->n_closed++;
+    pthread_mutex_unlock(&w->lock);
+    closed = NULL;
+out:
+    if (closed != NULL) {
+        if (closed->location != NULL) { // complete on disk, but not usable
+            fz_store_remove(w->store, closed->location, NULL);
+            fz_free(closed->location);
+        }
+        fz_arena_dispose(&closed->arena);
+        fz_free(closed);
+    }
+    return rc;
+}
+
+// Too many open writers: close the one that was idle for the longest time. Its partition may get another file later.
+static enum fz_code close_idlest(struct fz_table_writer *w, const struct open_partition *except, struct fz_err *err) {
+    struct open_partition *idlest = NULL;
+    pthread_mutex_lock(&w->lock);
+    for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
+        struct open_partition *p = e->value.ptr;
+        if (p != except && p->parquet != NULL && (idlest == NULL || p->last_used < idlest->last_used)) {
+            idlest = p;
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    if (idlest == NULL || pthread_mutex_trylock(&idlest->lock) != 0) {
+        return FZ_OK; // busy in another thread: not idle after all
+    }
+    enum fz_code rc = close_file(w, idlest, err);
+    pthread_mutex_unlock(&idlest->lock);
+    return rc;
+}
+
+static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition *p, const struct fz_batch *batch, const uint32_t *selection,
+                                size_t n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    pthread_mutex_lock(&p->lock);
+    if (p->parquet == NULL) {
+        FZ_TRY(open_file(w, p, err));
+    }
+    p->last_used = atomic_fetch_add(&w->clock, 1);
+    FZ_TRY(fz_parquet_writer_append(p->parquet, batch, 0, selection, n, err));
+    if (fz_parquet_writer_bytes(p->parquet) >= w->options.target_file_size_bytes) {
+        FZ_TRY(close_file(w, p, err));
+    }
+out:
+    pthread_mutex_unlock(&p->lock);
+    if (rc == FZ_OK && atomic_load(&w->open_writers) > MAX_OPEN_WRITERS) {
+        rc = close_idlest(w, p, err);
+    }
+    return rc;
+}
+
+// Rows of one partition inside a batch.
+struct routed {
+    struct open_partition *partition;
+    size_t n;
+    uint32_t *rows;
+};
+
+// Groups the selected rows by partition tuple.
+static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    size_t n_keys = w->spec->n_fields, n_routes = 0, cap_routes = 0;
+    struct fz_column *values = NULL;
+    struct routed *routes = NULL;
+    uint32_t *rows = NULL, *route_of = NULL;
+    struct fz_map seen = {0};
+    struct fz_buf key = {0};
+    values = fz_calloc(n_keys, sizeof *values);
+    rows = fz_malloc(n * sizeof *rows);
+    route_of = fz_malloc(n * sizeof *route_of);
+    if (values == NULL || rows == NULL || route_of == NULL) {
+        rc = fz_fail_nomem(err, n * sizeof *rows);
+        goto out;
+    }
+    for (size_t k = 0; k < n_keys; k++) {
+        const struct fz_partition_field *field = &w->spec->fields[k];
+        const struct fz_type *type = w->partition_type->fields[k].type;
+        FZ_TRY(fz_column_init(&values[k], type, batch->n_rows, err));
+        const struct fz_column *source = find_column(batch->columns, batch->n_columns, field->source_id);
+        if (source == NULL) { // void over a dropped column
+            for (size_t i = 0; i < batch->n_rows; i++) {
+                fz_column_set_null(&values[k], i);
+            }
+            continue;
+        }
+        FZ_TRY(fz_transform_apply_column(&field->transform, source, batch->n_rows, &values[k], err));
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t row = selection ? selection[i] : i;
+        fz_buf_clear(&key);
+        for (size_t k = 0; k < n_keys; k++) {
+            append_key(&key, &values[k], row);
+        }
+        FZ_TRY(fz_buf_check(&key, err));
+        struct fz_map_entry *entry;
+        bool added;
+        FZ_TRY(fz_map_put(&seen, (struct fz_str){key.ptr, key.len}, &entry, &added, err));
+        if (added) {
+            FZ_TRY(fz_grow((void **)&routes, &cap_routes, n_routes + 1, sizeof *routes, err));
+            routes[n_routes] = (struct routed){0};
+            FZ_TRY(partition_of_key(w, (struct fz_str){key.ptr, key.len}, values, row, &routes[n_routes].partition, err));
+            entry->value.i64 = (int64_t)n_routes++;
+        }
+        route_of[i] = (uint32_t)entry->value.i64;
+        routes[route_of[i]].n++;
+    }
+    uint32_t *next = rows;
+    for (size_t r = 0; r < n_routes; r++) {
+        routes[r].rows = next;
+        next += routes[r].n;
+        routes[r].n = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct routed *r = &routes[route_of[i]];
+        r->rows[r->n++] = selection ? selection[i] : (uint32_t)i;
+    }
+    for (size_t r = 0; r < n_routes; r++) {
+        FZ_TRY(append_rows(w, routes[r].partition, batch, routes[r].rows, routes[r].n, err));
+    }
+out:
+    for (size_t k = 0; values != NULL && k < n_keys; k++) {
+        fz_column_dispose(&values[k]);
+    }
+    fz_free(values);
+    fz_free(routes);
+    fz_free(rows);
+    fz_free(route_of);
+    fz_map_dispose(&seen);
+    fz_buf_dispose(&key);
+    return rc;
+}
+
+enum fz_code fz_table_writer_push(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (n == 0) {
+        return FZ_OK;
+    }
+    FZ_TRY(fz_cancel_check(w->cancel, err));
+    if (w->spec->n_fields > 0) {
+        return route(w, batch, selection, n, err);
+    }
+    struct open_partition *only = NULL;
+    FZ_TRY(partition_of_key(w, FZ_STR_LIT(""), NULL, 0, &only, err));
+    FZ_TRY(append_rows(w, only, batch, selection, n, err));
+out:
+    return rc;
+}
+
+// Closing a file encodes and compresses its last row group, so partitions are closed on all cores.
+struct closer {
+    struct fz_table_writer *writer;
+    struct open_partition **partitions;
+    size_t n;
+    _Atomic size_t next;
+    pthread_mutex_t lock;
+    struct fz_err err;
+};
+static void *close_some(void *ctx) {
+    struct closer *c = ctx;
+    for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->n;) {
+        struct fz_err err = FZ_ERR_INIT;
+        if (fz_cancel_check(c->writer->cancel, &err) != FZ_OK || close_file(c->writer, c->partitions[i], &err) != FZ_OK) {
+            pthread_mutex_lock(&c->lock);
+            if (c->err.code == FZ_OK) {
+                c->err = err;
+            }
+            pthread_mutex_unlock(&c->lock);
+            break;
+        }
+    }
+    return NULL;
+}
+
+static int compare_files(const void *a, const void *b) {
+    return strcmp(((const struct fz_data_file *)a)->file_path, ((const struct fz_data_file *)b)->file_path);
+}
+
+enum fz_code fz_table_writer_finish(struct fz_table_writer *w, struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct closer closer = {.writer = w};
+    pthread_mutex_init(&closer.lock, NULL);
+    closer.partitions = fz_calloc(w->partitions.n_live, sizeof *closer.partitions);
+    if (closer.partitions == NULL) {
+        rc = fz_fail_nomem(err, w->partitions.n_live * sizeof *closer.partitions);
+        goto out;
+    }
+    for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
+        struct open_partition *p = e->value.ptr;
+        if (p->parquet != NULL) {
+            closer.partitions[closer.n++] = p;
+        }
+    }
+    pthread_t threads[16];
+    int n_threads = 0, want = fz_machine_cores() - 1;
+    want = want > 16 ? 16 : want;
+    for (; closer.n > 1 && n_threads < want && (size_t)n_threads + 1 < closer.n; n_threads++) {
+        if (pthread_create(&threads[n_threads], NULL, close_some, &closer) != 0) {
+            break;
+        }
+    }
+    close_some(&closer);
+    for (int i = 0; i < n_threads; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    if (closer.err.code != FZ_OK) {
+        if (err != NULL && err->code == FZ_OK) {
+            *err = closer.err;
+        }
+        rc = closer.err.code;
+        goto out;
+    }
+    struct fz_data_file *files = fz_arena_array(arena, w->n_closed, sizeof *files);
+    if (files == NULL) {
+        rc = fz_fail_nomem(err, w->n_closed * sizeof *files);
+        goto out;
+    }
+    size_t i = 0;
+    for (struct closed_file *c = w->closed; c != NULL; c = c->next) {
+        files[i++] = c->file;
+    }
+    qsort(files, i, sizeof *files, compare_files); // the same input gives manifests in the same order
+    *out = files;
+    *n = i;
+out:
+    fz_free(closer.partitions);
+    pthread_mutex_destroy(&closer.lock);
+    return rc;
+}
+
+void fz_table_writer_abort(struct fz_table_writer *w) {
+    if (w == NULL) {
+        return;
+    }
+    for (struct closed_file *c = w->closed; c != NULL; c = c->next) {
+        fz_store_remove(w->store, c->location, NULL);
+    }
+}
+
+void fz_table_writer_free(struct fz_table_writer *w) {
+    if (w == NULL) {
+        return;
+    }
+    for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
+        struct open_partition *p = e->value.ptr;
+        fz_parquet_writer_abort(p->parquet);
+        fz_free(p->location);
+        pthread_mutex_destroy(&p->lock);
+    }
+    for (struct closed_file *c = w->closed; c != NULL;) {
+        struct closed_file *next = c->next;
+        fz_arena_dispose(&c->arena);
+        fz_free(c->location);
+        fz_free(c);
+        c = next;
+    }
+    fz_map_dispose(&w->partitions);
+    fz_arena_dispose(&w->arena);
+    fz_metadata_unref(w->metadata);
+    fz_store_unref(w->store);
+    pthread_mutex_destroy(&w->lock);
+    fz_free(w);
+}
