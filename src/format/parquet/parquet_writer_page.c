@@ -1,0 +1,370 @@
+// Pages and column chunks: levels and values of the page that is full become encoded, compressed bytes with header and CRC in the
+// leaf's chunk buffer; a flush writes dictionary page and chunk and remembers what footer and page index need.
+#include <zstd.h>
+
+#include "base/hash.h"
+#include "format/parquet/parquet_writer_priv.h"
+
+enum { INDEX_MAX_LEN = 64, STATISTICS_MAX_LEN = 256 };
+
+size_t fz_pw_leaf_page_bytes(const struct fz_pw_leaf *leaf) {
+    if (leaf->kind == FZ_PW_BOOL) {
+        return leaf->n_present / 8;
+    }
+    return leaf->use_dict ? 2 * leaf->n_present : leaf->plain.len;
+}
+
+void fz_pw_compressor_free(struct fz_parquet_writer *w) {
+    ZSTD_freeCCtx(w->compressor);
+    w->compressor = NULL;
+}
+
+// Appends the compressed bytes. zstd keeps one context per writer: making one costs more than compressing a page.
+static enum fz_code compress(struct fz_parquet_writer *w, const void *data, size_t len, struct fz_buf *out, struct fz_err *err) {
+    if (w->codec != FZ_PQ_ZSTD) {
+        return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
+    }
+    if (w->compressor == NULL) {
+        w->compressor = ZSTD_createCCtx();
+        if (w->compressor == NULL) {
+            return fz_fail_nomem(err, len);
+        }
+        ZSTD_CCtx_setParameter(w->compressor, ZSTD_c_compressionLevel, w->level == -1 ? ZSTD_CLEVEL_DEFAULT : w->level);
+    }
+    size_t bound = ZSTD_compressBound(len);
+    if (!fz_buf_reserve(out, bound)) {
+        return fz_buf_check(out, err);
+    }
+    size_t n = ZSTD_compress2(w->compressor, out->ptr + out->len, bound, data, len);
+    if (ZSTD_isError(n)) {
+        return fz_fail(err, FZ_BUG, "zstd refuses to compress a page: %s", ZSTD_getErrorName(n));
+    }
+    out->len += n;
+    return FZ_OK;
+}
+
+enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err) {
+    fz_pw_dict_expand(&leaf->dict, leaf->indexes, leaf->n_present, &leaf->plain);
+    leaf->use_dict = false;
+    if (!leaf->dict_used) {
+        fz_pw_dict_dispose(&leaf->dict); // no page refers to it; its memory may be better used
+    }
+    return fz_buf_check(&leaf->plain, err);
+}
+
+enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
+    (void)err;
+    leaf->use_dict = leaf->kind != FZ_PW_BOOL && !leaf->no_dictionary && w->dict_bytes_max > 0;
+    leaf->dict_used = leaf->plain_used = false;
+    leaf->dict.width = leaf->width;
+    leaf->dict.limit_bytes = w->dict_bytes_max;
+    fz_pw_dict_clear(&leaf->dict);
+    fz_buf_clear(&leaf->chunk);
+    leaf->chunk_uncompressed = leaf->chunk_values = leaf->chunk_nulls = leaf->chunk_rows = 0;
+    fz_pw_range_clear(&leaf->chunk_range);
+    fz_pw_range_clear(&leaf->previous_range);
+    leaf->ascending = leaf->descending = leaf->index_ok = true;
+    leaf->n_pages = 0;
+    return FZ_OK;
+}
+
+static enum fz_code append_levels(struct fz_parquet_writer *w, const uint8_t *levels, uint8_t uniform, size_t n, uint8_t max, struct fz_err *err) {
+    struct fz_buf *body = &w->body;
+    size_t at = body->len;
+    uint32_t length = 0;
+    fz_buf_append(body, &length, 4);
+    int width = fz_pw_bit_width(max);
+    if (levels == NULL) {
+        fz_pw_rle_run(body, uniform, n, width);
+    } else {
+        enum fz_code rc = fz_grow((void **)&w->widened, &w->widened_cap, n, sizeof *w->widened, err);
+        if (rc != FZ_OK) {
+            return rc;
+        }
+        for (size_t i = 0; i < n; i++) {
+            w->widened[i] = levels[i];
+        }
+        fz_pw_rle_append(body, w->widened, n, width);
+    }
+    if (!body->failed) {
+        length = (uint32_t)(body->len - at - 4);
+        memcpy(body->ptr + at, &length, 4);
+    }
+    return fz_buf_check(body, err);
+}
+
+static void append_booleans(struct fz_buf *body, const struct fz_buf *plain) {
+    size_t n = plain->len, bytes = (n + 7) / 8;
+    if (!fz_buf_reserve(body, bytes)) {
+        return;
+    }
+    uint8_t *out = (uint8_t *)body->ptr + body->len;
+    memset(out, 0, bytes);
+    for (size_t i = 0; i < n; i++) {
+        out[i / 8] = (uint8_t)(out[i / 8] | (plain->ptr[i] != 0) << (i % 8));
+    }
+    body->len += bytes;
+}
+
+// Levels and values into w->body; *encoding says how the values lie.
+static enum fz_code encode_body(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int *encoding, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    fz_buf_clear(&w->body);
+    if (leaf->max_rep > 0) {
+        FZ_TRY(append_levels(w, leaf->reps, 0, leaf->n_levels, leaf->max_rep, err));
+    }
+    if (leaf->max_def > 0) {
+        FZ_TRY(append_levels(w, leaf->has_defs ? leaf->defs : NULL, leaf->max_def, leaf->n_levels, leaf->max_def, err));
+    }
+    int width = leaf->use_dict && leaf->dict.n > 0 ? fz_pw_bit_width(leaf->dict.n - 1) : 0;
+    if (leaf->use_dict && !leaf->dict_used && leaf->n_present > 0) { // does it pay?
+        size_t with = leaf->n_present * (size_t)width / 8 + leaf->dict.values.len;
+        if (with >= leaf->page_plain_bytes) {
+            FZ_TRY(fz_pw_leaf_to_plain(leaf, err));
+        }
+    }
+    if (leaf->use_dict && leaf->n_present > 0) {
+        *encoding = FZ_PQ_RLE_DICTIONARY;
+        leaf->dict_used = true;
+        fz_buf_putc(&w->body, (char)width);
+        fz_pw_rle_append(&w->body, leaf->indexes, leaf->n_present, width);
+    } else {
+        *encoding = FZ_PQ_PLAIN;
+        leaf->plain_used = true;
+        if (leaf->kind == FZ_PW_BOOL) {
+            append_booleans(&w->body, &leaf->plain);
+        } else {
+            fz_buf_append(&w->body, leaf->plain.ptr, leaf->plain.len);
+        }
+    }
+    rc = fz_buf_check(&w->body, err);
+out:
+    return rc;
+}
+
+// Compresses `body` and appends header + page to `out`; *size: bytes of both, *raw: the same before compression.
+static enum fz_code append_page(struct fz_parquet_writer *w, struct fz_pq_page_header *header, const void *body, size_t len,
+                                struct fz_buf *compressed, struct fz_buf *out, int64_t *size, int64_t *raw, const char *name,
+                                struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (len > INT32_MAX) {
+        return fz_fail(err, FZ_LIMIT, "column '%s': a page of %zu bytes is more than Parquet allows; write fewer or smaller values", name, len);
+    }
+    const void *bytes = body;
+    size_t n = len;
+    if (w->codec != FZ_PQ_UNCOMPRESSED) {
+        fz_buf_clear(compressed);
+        FZ_TRY(compress(w, body, len, compressed, err));
+        FZ_TRY(fz_buf_check(compressed, err));
+        bytes = compressed->ptr;
+        n = compressed->len;
+    }
+    if (n > INT32_MAX) {
+        return fz_fail(err, FZ_LIMIT, "column '%s': a page of %zu bytes is more than Parquet allows", name, n);
+    }
+    header->uncompressed_page_size = (int32_t)len;
+    header->compressed_page_size = (int32_t)n;
+    header->has_crc = true;
+    header->crc = fz_crc32(0, bytes, n);
+    size_t before = out->len;
+    fz_pq_page_header_encode(out, header);
+    int64_t header_bytes = (int64_t)(out->len - before);
+    fz_buf_append(out, bytes, n);
+    *size = header_bytes + (int64_t)n;
+    *raw = header_bytes + (int64_t)len;
+    rc = fz_buf_check(out, err);
+out:
+    return rc;
+}
+
+// Entry of the page index; keeps track of the order of pages.
+static enum fz_code add_page_entry(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int64_t offset, int64_t size, struct fz_err *err) {
+    enum fz_code rc = fz_grow((void **)&leaf->pages, &leaf->pages_cap, leaf->n_pages + 1, sizeof *leaf->pages, err);
+    if (rc != FZ_OK) {
+        return rc;
+    }
+    struct fz_pw_page_entry *entry = &leaf->pages[leaf->n_pages++];
+    *entry = (struct fz_pw_page_entry){.offset = offset,
+                                       .compressed_page_size = (int32_t)size,
+                                       .first_row = leaf->chunk_rows,
+                                       .null_count = (int64_t)(leaf->n_levels - leaf->n_present),
+                                       .null_page = leaf->n_present == 0};
+    const struct fz_pw_range *range = &leaf->page_range;
+    if (!range->set) {
+        leaf->index_ok &= entry->null_page; // values but no order (all NaN): the chunk cannot have a column index
+        return FZ_OK;
+    }
+    bool exact;
+    bool ok = fz_pw_range_stat(&w->arena, leaf, range, false, INDEX_MAX_LEN, &entry->min, &exact) &&
+              (fz_pw_range_stat(&w->arena, leaf, range, true, INDEX_MAX_LEN, &entry->max, &exact) ||
+               fz_pw_range_stat(&w->arena, leaf, range, true, SIZE_MAX, &entry->max, &exact));
+    if (!ok) {
+        return fz_fail_nomem(err, 64);
+    }
+    if (leaf->previous_range.set) {
+        int lo = fz_pw_range_compare(leaf->kind, range, &leaf->previous_range, false);
+        int hi = fz_pw_range_compare(leaf->kind, range, &leaf->previous_range, true);
+        leaf->ascending &= lo >= 0 && hi >= 0;
+        leaf->descending &= lo <= 0 && hi <= 0;
+    }
+    struct fz_pw_range spare = leaf->previous_range;
+    fz_pw_range_merge(&leaf->chunk_range, leaf->kind, range);
+    leaf->previous_range = leaf->page_range;
+    leaf->page_range = spare;
+    rc = fz_pw_range_check(&leaf->previous_range, err);
+    return rc != FZ_OK ? rc : fz_pw_range_check(&leaf->chunk_range, err);
+}
+
+enum fz_code fz_pw_page_cut(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (leaf->n_levels == 0) {
+        return FZ_OK;
+    }
+    if (leaf->n_levels > INT32_MAX) {
+        return fz_fail(err, FZ_LIMIT, "column '%s': %zu values in one page are more than Parquet allows", leaf->name, leaf->n_levels);
+    }
+    struct fz_pq_page_header header = {.type = FZ_PQ_DATA_PAGE,
+                                       .num_values = (int32_t)leaf->n_levels,
+                                       .definition_level_encoding = FZ_PQ_RLE,
+                                       .repetition_level_encoding = FZ_PQ_RLE,
+                                       .statistics = {.null_count = -1, .distinct_count = -1}};
+    int64_t size = 0, raw = 0, offset = (int64_t)leaf->chunk.len;
+    const void *body = leaf->plain.ptr;
+    size_t len = leaf->plain.len;
+    if (leaf->use_dict || leaf->max_def > 0 || leaf->max_rep > 0 || leaf->kind == FZ_PW_BOOL) {
+        FZ_TRY(encode_body(w, leaf, &header.encoding, err));
+        body = w->body.ptr;
+        len = w->body.len;
+    } else {
+        leaf->plain_used = true;
+        header.encoding = FZ_PQ_PLAIN;
+    }
+    FZ_TRY(append_page(w, &header, body, len, &w->gather, &leaf->chunk, &size, &raw, leaf->name, err));
+    FZ_TRY(add_page_entry(w, leaf, offset, size, err));
+    leaf->chunk_uncompressed += raw;
+    leaf->page_in += (int64_t)leaf->page_plain_bytes;
+    leaf->page_out += size;
+    leaf->chunk_values += (int64_t)leaf->n_levels;
+    leaf->chunk_nulls += (int64_t)(leaf->n_levels - leaf->n_present);
+    leaf->chunk_rows += leaf->page_rows;
+    leaf->n_levels = leaf->n_present = leaf->page_plain_bytes = 0;
+    leaf->page_rows = 0;
+    leaf->has_defs = false;
+    fz_buf_clear(&leaf->plain);
+    fz_pw_range_clear(&leaf->page_range);
+out:
+    return rc;
+}
+
+static enum fz_code make_statistics(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_statistics *out) {
+    *out = (struct fz_pq_statistics){.null_count = leaf->chunk_nulls, .distinct_count = -1, .min_exact = true, .max_exact = true};
+    if (leaf->chunk_range.set) {
+        out->has_min = fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, false, STATISTICS_MAX_LEN, &out->min, &out->min_exact);
+        out->has_max = fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max, &out->max_exact);
+    }
+    return FZ_OK;
+}
+
+static enum fz_code make_index(struct fz_parquet_writer *w, const struct fz_pw_leaf *leaf, int64_t base, struct fz_pw_index *out, struct fz_err *err) {
+    size_t n = leaf->n_pages;
+    struct fz_pq_page_location *locations = fz_arena_array(&w->arena, n, sizeof *locations);
+    bool *null_pages = fz_arena_array(&w->arena, n, sizeof *null_pages);
+    int64_t *null_counts = fz_arena_array(&w->arena, n, sizeof *null_counts);
+    struct fz_str *mins = fz_arena_array(&w->arena, n, sizeof *mins), *maxs = fz_arena_array(&w->arena, n, sizeof *maxs);
+    if (locations == NULL || null_pages == NULL || null_counts == NULL || mins == NULL || maxs == NULL) {
+        return fz_fail_nomem(err, n * sizeof *locations);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct fz_pw_page_entry *p = &leaf->pages[i];
+        locations[i] = (struct fz_pq_page_location){base + p->offset, p->compressed_page_size, p->first_row};
+        null_pages[i] = p->null_page;
+        null_counts[i] = p->null_count;
+        mins[i] = p->min;
+        maxs[i] = p->max;
+    }
+    out->offsets = (struct fz_pq_offset_index){.pages = locations, .n_pages = n};
+    out->has_columns = leaf->index_ok;
+    out->columns = (struct fz_pq_column_index){.n_pages = n,
+                                               .null_pages = null_pages,
+                                               .min_values = mins,
+                                               .max_values = maxs,
+                                               .boundary_order = leaf->ascending ? 1 : leaf->descending ? 2 : 0,
+                                               .null_counts = null_counts};
+    return FZ_OK;
+}
+
+static enum fz_code write_bytes(struct fz_parquet_writer *w, const struct fz_buf *bytes, struct fz_err *err) {
+    enum fz_code rc = fz_writer_append(w->sink, bytes->ptr, bytes->len, err);
+    w->pos += (int64_t)bytes->len;
+    return rc;
+}
+
+enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out, struct fz_pw_index *index,
+                              struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    FZ_TRY(fz_pw_page_cut(w, leaf, err));
+    *out = (struct fz_pq_column_chunk){.type = leaf->physical,
+                                       .path = leaf->path,
+                                       .n_path = leaf->n_path,
+                                       .codec = (int)w->codec,
+                                       .num_values = leaf->chunk_values,
+                                       .index_page_offset = -1,
+                                       .dictionary_page_offset = -1,
+                                       .bloom_filter_offset = -1,
+                                       .bloom_filter_length = -1,
+                                       .offset_index_offset = -1,
+                                       .column_index_offset = -1};
+    index->chunk = out;
+    int64_t start = w->pos;
+    if (leaf->dict_used) {
+        struct fz_pq_page_header header = {.type = FZ_PQ_DICTIONARY_PAGE,
+                                           .num_values = (int32_t)leaf->dict.n,
+                                           .encoding = FZ_PQ_PLAIN,
+                                           .statistics = {.null_count = -1, .distinct_count = -1}};
+        int64_t size = 0, raw = 0;
+        fz_buf_clear(&w->body);
+        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->gather, &w->body, &size, &raw, leaf->name, err));
+        out->dictionary_page_offset = w->pos;
+        leaf->chunk_uncompressed += raw;
+        FZ_TRY(write_bytes(w, &w->body, err));
+    }
+    out->data_page_offset = w->pos;
+    FZ_TRY(make_index(w, leaf, w->pos, index, err));
+    FZ_TRY(write_bytes(w, &leaf->chunk, err));
+    out->total_uncompressed_size = leaf->chunk_uncompressed;
+    out->total_compressed_size = w->pos - start;
+    int *encodings = fz_arena_array(&w->arena, 3, sizeof *encodings);
+    if (encodings == NULL) {
+        rc = fz_fail_nomem(err, 12);
+        goto out;
+    }
+    encodings[out->n_encodings++] = FZ_PQ_RLE;
+    encodings[out->n_encodings++] = FZ_PQ_PLAIN; // of the dictionary page, or of data pages
+    if (leaf->dict_used) {
+        encodings[out->n_encodings++] = FZ_PQ_RLE_DICTIONARY;
+    }
+    out->encodings = encodings;
+    FZ_TRY(make_statistics(w, leaf, &out->statistics));
+    leaf->file_size += out->total_compressed_size;
+    leaf->file_values += leaf->chunk_values;
+    leaf->file_nulls += leaf->chunk_nulls;
+    fz_pw_range_merge(&leaf->file_range, leaf->kind, &leaf->chunk_range);
+    FZ_TRY(fz_pw_range_check(&leaf->file_range, err));
+    FZ_TRY(fz_pw_leaf_start(w, leaf, err));
+out:
+    return rc;
+}
+
+void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf) {
+    fz_free(leaf->defs);
+    fz_free(leaf->reps);
+    fz_free(leaf->indexes);
+    fz_free(leaf->pages);
+    fz_buf_dispose(&leaf->plain);
+    fz_buf_dispose(&leaf->chunk);
+    fz_pw_dict_dispose(&leaf->dict);
+    fz_pw_range_dispose(&leaf->page_range);
+    fz_pw_range_dispose(&leaf->chunk_range);
+    fz_pw_range_dispose(&leaf->previous_range);
+    fz_pw_range_dispose(&leaf->file_range);
+}
