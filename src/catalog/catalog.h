@@ -51,6 +51,9 @@ enum fz_code fz_catalog_memory_new(const char *name, const char *warehouse, stru
 // when asked (`jdbc.schema-version`).
 enum fz_code fz_catalog_sqlite_new(const char *name, const char *uri, const char *warehouse, const struct fz_property *properties, size_t n,
                                    struct fz_store *store, struct fz_catalog **out, struct fz_err *err);
+// Iceberg's Hadoop layout (iceberg-facts 9.2): <warehouse>/<levels>/<table>/metadata/v<N>.metadata.json.
+enum fz_code fz_catalog_directory_new(const char *name, const char *warehouse, const struct fz_property *properties, size_t n, struct fz_store *store,
+                                      struct fz_catalog **out, struct fz_err *err);
 void fz_catalog_free(struct fz_catalog *catalog);
 // Where a table goes when CREATE TABLE names no location: <warehouse>/<levels>/<name>, or <namespace location>/<name>.
 enum fz_code fz_catalog_default_location(struct fz_catalog *catalog, const struct fz_table_name *name, struct fz_arena *arena, const char **out,
