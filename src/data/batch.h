@@ -23,7 +23,7 @@ struct fz_i128 {
     int64_t upper;
 };
 static inline __int128 fz_i128_get(struct fz_i128 v) {
-    return ((__int128)v.upper << 64) | v.lower;
+    return (__int128)((unsigned __int128)(uint64_t)v.upper << 64 | v.lower);
 }
 static inline struct fz_i128 fz_i128_of(__int128 v) {
     return (struct fz_i128){(uint64_t)v, (int64_t)(v >> 64)};
