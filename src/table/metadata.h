@@ -51,6 +51,7 @@ struct fz_snapshot {
     size_t n_summary;
     int32_t schema_id;                       // -1: not written
     int64_t first_row_id, added_rows;        // v3; -1: not written
+    const char *key_id;                      // v3 encryption; NULL: none
 };
 
 struct fz_snapshot_ref {
