@@ -56,6 +56,9 @@ struct fz_writer {
 
 // Backends.
 enum fz_code fz_store_local_new(struct fz_store **out, struct fz_err *err);
+// Whether close and put wait until bytes and names are on the disk (fdatasync, fsync of the directory). Off at first: a killed
+// process loses nothing, a power failure may lose files of the last seconds.
+void fz_store_local_set_durable(struct fz_store *store, bool durable);
 enum fz_code fz_store_memory_new(struct fz_store **out, struct fz_err *err);
 struct fz_store *fz_store_ref(struct fz_store *store);
 void fz_store_unref(struct fz_store *store);
@@ -79,7 +82,12 @@ enum fz_code fz_store_writer_open(struct fz_store *store, const char *location, 
 enum fz_code fz_writer_append(struct fz_writer *writer, const void *data, size_t len, struct fz_err *err); // updates written_bytes
 enum fz_code fz_writer_close(struct fz_writer *writer, struct fz_err *err);
 void fz_writer_abort(struct fz_writer *writer); // NULL is fine
+// All objects below the folder `prefix`, at any depth, in no order; none when it does not exist. ("…/db/t" does not list "…/db/t2/x".)
+// Local files: unfinished objects of writers that died are listed after a day, so that the removal of orphans finds them.
 enum fz_code fz_store_list(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx, struct fz_err *err);
 enum fz_code fz_store_remove(struct fz_store *store, const char *location, struct fz_err *err);
+
+// "s3" of "s3://bucket/key", "file" of "file:/a"; empty for a plain path.
+struct fz_str fz_location_scheme(const char *location);
 
 #endif
