@@ -153,7 +153,10 @@ static enum fz_code append_piece(struct fz_parquet_writer *w, const struct fz_ba
     w->rows += (int64_t)n;
     w->page_rows += (int64_t)n;
     w->group_rows += (int64_t)n;
-    if (w->page_rows >= w->page_rows_max) { // all columns end their pages at the same row
+    // All columns end their pages at the same row. A group that seems full before anything was compressed gets a page early: only
+    // then is it known what the rows weigh.
+    bool unknown = w->leaves[0].page_in == 0 && w->codec != FZ_PQ_UNCOMPRESSED;
+    if (w->page_rows >= w->page_rows_max || (unknown && buffered_bytes(w) >= w->group_bytes_max)) {
         for (size_t i = 0; i < w->n_leaves; i++) {
             FZ_TRY(fz_pw_page_cut(w, &w->leaves[i], err));
         }
