@@ -127,6 +127,9 @@ const char *fz_schema_name_of(const struct fz_schema *schema, int32_t field_id, 
 // The struct type of a spec's partition tuple: one optional field per partition field, ids = partition field ids.
 enum fz_code fz_spec_partition_type(struct fz_arena *arena, const struct fz_schema *schema, const struct fz_partition_spec *spec,
                                     const struct fz_type **out, struct fz_err *err);
+// The same by spec id; a source column that the current schema lacks takes its type from an older schema. CORRUPT: no such spec.
+enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metadata *m, int32_t spec_id, const struct fz_type **out,
+                                   struct fz_err *err);
 // The union of all specs' tuples (metadata tables show it), newest spec's names win, ordered as Java's Partitioning.partitionType.
 enum fz_code fz_metadata_partition_type(struct fz_arena *arena, const struct fz_metadata *m, const struct fz_type **out, struct fz_err *err);
 // "data path" pieces: name=value/name=value, URL-encoded; empty for an unpartitioned spec.

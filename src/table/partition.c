@@ -58,6 +58,33 @@ enum fz_code fz_spec_partition_type(struct fz_arena *arena, const struct fz_sche
     return *out != NULL ? FZ_OK : fz_fail_nomem(err, 0);
 }
 
+static const struct fz_type *type_in_any_schema(const struct fz_metadata *m, const struct fz_partition_field *field) {
+    const struct fz_schema *current = fz_metadata_current_schema(m);
+    const struct fz_type *type = current != NULL ? result_type(fz_schema_find(current, field->source_id), field) : NULL;
+    for (size_t i = m->n_schemas; type == NULL && i-- > 0;) {
+        type = result_type(fz_schema_find(&m->schemas[i], field->source_id), field);
+    }
+    return type != NULL ? type : known_without_source(&field->transform);
+}
+
+enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metadata *m, int32_t spec_id, const struct fz_type **out,
+                                   struct fz_err *err) {
+    const struct fz_partition_spec *spec = fz_metadata_spec(m, spec_id);
+    if (spec == NULL) {
+        return fz_fail(err, FZ_CORRUPT, "the table has no partition spec %d", spec_id);
+    }
+    struct fz_field *fields = fz_arena_array(arena, spec->n_fields + 1, sizeof *fields);
+    if (fields == NULL) {
+        return fz_fail_nomem(err, spec->n_fields);
+    }
+    for (size_t i = 0; i < spec->n_fields; i++) {
+        fields[i] = (struct fz_field){.id = spec->fields[i].field_id, .name = spec->fields[i].name};
+        fields[i].type = type_in_any_schema(m, &spec->fields[i]);
+    }
+    *out = fz_type_struct(arena, fields, spec->n_fields);
+    return *out != NULL ? FZ_OK : fz_fail_nomem(err, 0);
+}
+
 // Newest first: the name and type of the newest spec that has a field win.
 static int by_spec_id_down(const void *a, const void *b) {
     int32_t x = (*(const struct fz_partition_spec *const *)a)->spec_id, y = (*(const struct fz_partition_spec *const *)b)->spec_id;
@@ -67,15 +94,6 @@ static int by_spec_id_down(const void *a, const void *b) {
 static int by_field_id(const void *a, const void *b) {
     int32_t x = ((const struct fz_field *)a)->id, y = ((const struct fz_field *)b)->id;
     return x < y ? -1 : x > y;
-}
-
-static const struct fz_type *type_in_any_schema(const struct fz_metadata *m, const struct fz_partition_field *field) {
-    const struct fz_schema *current = fz_metadata_current_schema(m);
-    const struct fz_type *type = current != NULL ? result_type(fz_schema_find(current, field->source_id), field) : NULL;
-    for (size_t i = m->n_schemas; type == NULL && i-- > 0;) {
-        type = result_type(fz_schema_find(&m->schemas[i], field->source_id), field);
-    }
-    return type != NULL ? type : known_without_source(&field->transform);
 }
 
 enum fz_code fz_metadata_partition_type(struct fz_arena *arena, const struct fz_metadata *m, const struct fz_type **out,
