@@ -265,6 +265,37 @@ static struct fz_ast_expr *primary(struct sql_parser *p) {
     return e != NULL ? e : name_or_call(p);
 }
 
+// v:a.b[0]['c']: a path into a variant, read as variant_get(v, '$.a.b[0]["c"]') with text ":".
+static struct fz_ast_expr *variant_path(struct sql_parser *p, struct fz_ast_expr *base) { // after :
+    struct fz_buf path = {0};
+    fz_buf_puts(&path, "$");
+    bool first = true;
+    struct fz_pos pos = fz_sql_pos(p);
+    for (; !p->failed; first = false) {
+        if (fz_sql_is(p, 0, "[") && fz_sql_is(p, 2, "]") && (fz_sql_peek(p, 1)->kind == SQL_NUMBER || fz_sql_peek(p, 1)->kind == SQL_STRING)) {
+            const struct sql_token *key = fz_sql_peek(p, 1);
+            fz_buf_printf(&path, key->kind == SQL_STRING ? "['%.*s']" : "[%.*s]", (int)key->value.len, key->value.ptr);
+            p->at += 3;
+        } else if (first || (fz_sql_is(p, 0, ".") && fz_sql_is_ident(p, 1))) {
+            p->at += !first;
+            bool quoted = fz_sql_peek(p, 0)->kind == SQL_QUOTED;
+            const char *name = fz_sql_ident(p);
+            fz_buf_printf(&path, quoted ? "['%s']" : ".%s", name);
+        } else {
+            break;
+        }
+    }
+    struct fz_str text = {fz_sql_dup(p, (struct fz_str){path.ptr, path.len}), path.len};
+    fz_buf_dispose(&path);
+    struct fz_ast_expr *e = with_args(p, FZ_AST_CALL, NULL, base, fz_sql_string_node(p, pos, text));
+    size_t cap = 0;
+    const char **part = SQL_PUSH(p, e->name.parts, e->name.n, cap);
+    *part = "variant_get";
+    e->name.pos = pos;
+    e->text = ":";
+    return e;
+}
+
 static struct fz_ast_expr *postfix(struct sql_parser *p, struct fz_ast_expr *e) {
     for (int n = 0;; n++) {
         if (n > SQL_MAX_CHAIN) {
@@ -283,7 +314,10 @@ static struct fz_ast_expr *postfix(struct sql_parser *p, struct fz_ast_expr *e) 
             const struct fz_type *type = fz_sql_type(p);
             e = with_args(p, FZ_AST_CAST, "CAST", e, NULL);
             e->type = type;
-        } else if (fz_sql_is(p, 0, "COLLATE")) {
+        } else if (fz_sql_is(p, 0, ":") && (fz_sql_is_ident(p, 1) || fz_sql_is(p, 1, "["))) {
+            p->at++;
+            e = variant_path(p, e);
+        } else if (fz_sql_is(p, 0, "COLLATE") && fz_sql_is_ident(p, 1)) {
             fz_sql_unsupported(p, "COLLATE");
             return e;
         } else {
@@ -382,8 +416,7 @@ struct fz_ast_expr *fz_sql_value_expr(struct sql_parser *p) {
 
 static struct fz_ast_expr *in_list(struct sql_parser *p, struct fz_ast_expr *left) {
     struct fz_ast_expr *e = with_args(p, FZ_AST_IN, "IN", left, NULL);
-    size_t cap = 0; // the next push copies what is there
-    cap = e->n_args;
+    size_t cap = e->n_args; // so that the next push copies what is there
     fz_sql_expect(p, "(");
     if (fz_sql_starts_query(p, 0)) {
         e->query = fz_sql_query(p);
@@ -448,9 +481,8 @@ static struct fz_ast_expr *predicate(struct sql_parser *p) {
                                               fz_sql_is(p, 1, "RLIKE") || fz_sql_is(p, 1, "REGEXP"));
     p->at += negated;
     if (fz_sql_accept(p, "BETWEEN")) {
-        size_t cap = 1;
         e = with_args(p, FZ_AST_BETWEEN, "BETWEEN", e, NULL);
-        cap = e->n_args;
+        size_t cap = e->n_args;
         fz_sql_add_arg(p, e, &cap, fz_sql_value_expr(p));
         fz_sql_expect(p, "AND");
         fz_sql_add_arg(p, e, &cap, fz_sql_value_expr(p));

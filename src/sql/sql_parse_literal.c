@@ -26,6 +26,10 @@ static void out_of_range(struct sql_parser *p, struct fz_str raw, const char *ty
                 raw.ptr, type);
 }
 
+static void too_many_digits(struct sql_parser *p, struct fz_str raw) {
+    fz_sql_fail(p, FZ_INVALID_ARG, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "The number %.*s needs more than 38 digits",
+                (int)(raw.len > 60 ? 60 : raw.len), raw.ptr);
+}
 // The exact decimal of digits, fraction and exponent. Leading zeros do not count: 0.10 is DECIMAL(2,2), 1e3BD is DECIMAL(4,0).
 static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative, struct fz_value *v) {
     __int128 unscaled = 0;
@@ -42,8 +46,7 @@ static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str
             digits++;
         }
         if (digits > 38) {
-            fz_sql_fail(p, FZ_SQL_SYNTAX, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "The number %.*s has more than 38 digits",
-                        (int)(raw.len > 60 ? 60 : raw.len), raw.ptr);
+            too_many_digits(p, raw);
             return;
         }
         unscaled = unscaled * 10 + (text.ptr[i] - '0');
@@ -54,7 +57,7 @@ static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str
         exponent = INT32_MAX;
     }
     if (exponent > 1000 || exponent < -1000) {
-        out_of_range(p, raw, "DECIMAL(38)");
+        too_many_digits(p, raw);
         return;
     }
     scale -= exponent;
@@ -63,13 +66,13 @@ static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str
             continue;
         }
         if (++digits > 38) {
-            out_of_range(p, raw, "DECIMAL(38)");
+            too_many_digits(p, raw);
             return;
         }
         unscaled *= 10;
     }
     if (scale > 38) {
-        out_of_range(p, raw, "DECIMAL(38)");
+        too_many_digits(p, raw);
         return;
     }
     int precision = digits > (int)scale ? digits : (int)scale;
