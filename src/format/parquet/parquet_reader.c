@@ -1,0 +1,345 @@
+// One thread's cursor over a row group: matches the wanted fields with the file's columns, fetches their chunks in as few requests
+// as sensible, and fills batches.
+#include <stdlib.h>
+
+#include "format/parquet/parquet_reader_priv.h"
+
+enum { COALESCE_GAP_BYTES = 64 << 10, MANY_ELEMENTS = 512, WANTED_ELEMENTS = 1 << 20 };
+
+struct span { // bytes of one request
+    int64_t start, end;
+    uint8_t *bytes;
+};
+struct fz_parquet_reader {
+    struct fz_parquet_file *file;
+    struct fz_cancel *cancel;
+    struct fz_arena arena;
+    const struct fz_pq_row_group *group;
+    size_t row_group;
+    bool by_name;
+    struct fz_pqr_target *targets;
+    size_t n_targets;
+    struct fz_pqr_leaf **leaves;
+    size_t n_leaves, cap_leaves;
+    struct span *spans;
+    size_t n_spans;
+    struct fz_ticket *ticket;
+    bool ready; // bytes are there
+    int64_t rows_done;
+    size_t batch_rows;
+};
+
+static int64_t chunk_start(const struct fz_pq_column_chunk *c) {
+    bool has_dict = c->dictionary_page_offset > 0 && c->dictionary_page_offset < c->data_page_offset;
+    return has_dict ? c->dictionary_page_offset : c->data_page_offset;
+}
+
+static enum fz_code check_chunk(const struct fz_parquet_reader *r, const struct fz_pqr_leaf *leaf, struct fz_err *err) {
+    const struct fz_pq_column_chunk *c = leaf->chunk;
+    const char *location = r->file->location, *name = leaf->node->name;
+    if (c->encrypted) {
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s is encrypted, which is not supported", location, name);
+    }
+    if (c->file_path != NULL && c->file_path[0] != 0) {
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s lies in another file, which is not supported", location, name);
+    }
+    if (c->codec == FZ_PQ_LZO || c->codec < FZ_PQ_UNCOMPRESSED || c->codec > FZ_PQ_LZ4_RAW) {
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: compression codec %d is not supported", location, name, c->codec);
+    }
+    if (c->type != leaf->node->element->type) {
+        return fz_pqr_corrupt(leaf, err, "the column chunk has another type than the schema");
+    }
+    int64_t start = chunk_start(c), end;
+    if (start < 0 || __builtin_add_overflow(start, c->total_compressed_size, &end) || end > r->file->size_bytes) {
+        return fz_pqr_corrupt(leaf, err, "the column chunk reaches beyond the end of the file");
+    }
+    int64_t rows = r->group->num_rows;
+    if (leaf->node->max_rep == 0 ? c->num_values != rows : c->num_values < rows) {
+        return fz_pqr_corrupt(leaf, err, "the column chunk and its row group have different numbers of rows");
+    }
+    return FZ_OK;
+}
+
+static enum fz_code open_leaf(struct fz_parquet_reader *r, const struct fz_pqr_node *node, const struct fz_pqr_conv *conv, struct fz_pqr_leaf **out,
+                              struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_pqr_leaf *leaf = NULL;
+    FZ_TRY(fz_grow((void **)&r->leaves, &r->cap_leaves, r->n_leaves + 1, sizeof(struct fz_pqr_leaf *), err));
+    FZ_NEW(leaf, err);
+    r->leaves[r->n_leaves++] = leaf;
+    leaf->file = r->file;
+    leaf->node = node;
+    leaf->chunk = &r->group->columns[node->leaf];
+    leaf->levels_only = conv == NULL;
+    if (conv != NULL) {
+        leaf->conv = *conv;
+    }
+    FZ_TRY(check_chunk(r, leaf, err));
+    leaf->chunk_left = leaf->chunk->num_values;
+    leaf->ahead_def = fz_malloc(FZ_PQR_LEVELS);
+    leaf->ahead_rep = fz_malloc(FZ_PQR_LEVELS);
+    if (leaf->ahead_def == NULL || leaf->ahead_rep == NULL) {
+        rc = fz_fail_nomem(err, FZ_PQR_LEVELS);
+        goto out;
+    }
+    *out = leaf;
+out:
+    return rc;
+}
+
+static enum fz_code mismatch(const struct fz_parquet_reader *r, const struct fz_pqr_node *node, const struct fz_type *type, struct fz_err *err) {
+    struct fz_buf have = {0}, want = {0};
+    fz_type_print(&have, node->type);
+    fz_type_print(&want, type);
+    enum fz_code rc = fz_fail(err, FZ_SCHEMA_MISMATCH, "%s: column %s holds %s, which cannot be read as %s", r->file->location, node->name,
+                              have.ptr != NULL ? have.ptr : "?", want.ptr != NULL ? want.ptr : "?");
+    fz_buf_dispose(&have);
+    fz_buf_dispose(&want);
+    return rc;
+}
+
+static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field, const struct fz_pqr_node *node, struct fz_pqr_target *t,
+                                struct fz_err *err);
+
+static enum fz_code open_children(struct fz_parquet_reader *r, const struct fz_pqr_node *node, struct fz_pqr_target *t, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    t->n_children = t->type->n_fields;
+    t->children = fz_arena_array(&r->arena, t->n_children > 0 ? t->n_children : 1, sizeof *t->children);
+    if (t->children == NULL) {
+        return fz_fail_nomem(err, t->n_children * sizeof *t->children);
+    }
+    for (size_t i = 0; i < t->n_children; i++) {
+        const struct fz_field *f = &t->type->fields[i];
+        const struct fz_pqr_node *child = t->fill != FZ_PQR_FILL_STRUCT ? &node->children[i]
+                                          : r->by_name                  ? fz_pqr_child_by_name(node, f->name)
+                                                                        : fz_pqr_child_by_id(node, f->id);
+        FZ_TRY(open_target(r, f, child, &t->children[i], err));
+    }
+    for (size_t i = 0; i < t->n_children && t->leaf == NULL; i++) {
+        t->leaf = t->children[i].leaf;
+    }
+    if (t->leaf == NULL && node->leaf != SIZE_MAX) { // nothing below is wanted, but whether it is NULL or how long it is
+        t->own_leaf = true;
+        rc = open_leaf(r, r->file->leaves[node->leaf], NULL, &t->leaf, err);
+    }
+out:
+    return rc;
+}
+
+static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field, const struct fz_pqr_node *node, struct fz_pqr_target *t,
+                                struct fz_err *err) {
+    static const enum fz_pqr_fill nested[] = {
+        [FZ_PQR_STRUCT] = FZ_PQR_FILL_STRUCT, [FZ_PQR_LIST] = FZ_PQR_FILL_LIST, [FZ_PQR_MAP] = FZ_PQR_FILL_MAP};
+    *t = (struct fz_pqr_target){.fill = FZ_PQR_FILL_MISSING, .field = field, .type = field->type, .node = node};
+    if (node == NULL || field->type->id == FZ_TYPE_UNKNOWN) {
+        return FZ_OK;
+    }
+    if (node->kind == FZ_PQR_LEAF) {
+        struct fz_pqr_conv conv;
+        if (!fz_pqr_conv_choose(node->element, field->type, &conv)) {
+            return mismatch(r, node, field->type, err);
+        }
+        if (conv.op == FZ_PQR_OP_NULL) {
+            return FZ_OK;
+        }
+        t->fill = FZ_PQR_FILL_LEAF;
+        return open_leaf(r, node, &conv, &t->leaf, err);
+    }
+    bool fits = (node->kind == FZ_PQR_STRUCT && field->type->id == FZ_TYPE_STRUCT) || (node->kind == FZ_PQR_LIST && field->type->id == FZ_TYPE_LIST) ||
+                (node->kind == FZ_PQR_MAP && field->type->id == FZ_TYPE_MAP);
+    if (!fits) {
+        return mismatch(r, node, field->type, err);
+    }
+    t->fill = nested[node->kind];
+    return open_children(r, node, t, err);
+}
+
+static int compare_leaves(const void *a, const void *b) {
+    const struct fz_pqr_leaf *x = *(struct fz_pqr_leaf *const *)a, *y = *(struct fz_pqr_leaf *const *)b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+// Chunks in file order, neighbours with small gaps in one request.
+static enum fz_code submit(struct fz_parquet_reader *r, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_range *ranges = NULL;
+    if (r->n_leaves == 0) {
+        r->ready = true;
+        return FZ_OK;
+    }
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        r->leaves[i]->offset = chunk_start(r->leaves[i]->chunk);
+    }
+    qsort(r->leaves, r->n_leaves, sizeof(struct fz_pqr_leaf *), compare_leaves);
+    r->spans = fz_arena_array(&r->arena, r->n_leaves, sizeof *r->spans);
+    ranges = fz_calloc(r->n_leaves, sizeof *ranges);
+    if (r->spans == NULL || ranges == NULL) {
+        rc = fz_fail_nomem(err, r->n_leaves * sizeof *ranges);
+        goto out;
+    }
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        int64_t start = r->leaves[i]->offset, end = start + r->leaves[i]->chunk->total_compressed_size;
+        struct span *last = r->n_spans > 0 ? &r->spans[r->n_spans - 1] : NULL;
+        if (last != NULL && start <= last->end + COALESCE_GAP_BYTES) {
+            last->end = end > last->end ? end : last->end;
+        } else {
+            r->spans[r->n_spans++] = (struct span){.start = start, .end = end};
+        }
+    }
+    for (size_t i = 0; i < r->n_spans; i++) {
+        size_t len = (size_t)(r->spans[i].end - r->spans[i].start);
+        r->spans[i].bytes = fz_malloc(len + FZ_PQR_SLACK);
+        if (r->spans[i].bytes == NULL) {
+            rc = fz_fail_nomem(err, len);
+            goto out;
+        }
+        memset(r->spans[i].bytes + len, 0, FZ_PQR_SLACK);
+        ranges[i] = (struct fz_range){.offset = r->spans[i].start, .length = len, .dst = r->spans[i].bytes};
+    }
+    rc = fz_store_submit(r->file->store, r->file->location, ranges, r->n_spans, &r->ticket, err);
+out:
+    fz_free(ranges);
+    return rc;
+}
+
+static enum fz_code await_bytes(struct fz_parquet_reader *r, struct fz_err *err) {
+    if (r->ready) {
+        return FZ_OK;
+    }
+    if (r->ticket == NULL) {
+        return fz_fail(err, FZ_BUG, "%s: read again after a failed read", r->file->location);
+    }
+    struct fz_ticket *ticket = r->ticket;
+    r->ticket = NULL;
+    enum fz_code rc = fz_ticket_wait(ticket, r->cancel, err);
+    if (rc != FZ_OK) {
+        return rc;
+    }
+    for (size_t i = 0, span = 0; i < r->n_leaves; i++) {
+        struct fz_pqr_leaf *leaf = r->leaves[i];
+        while (span + 1 < r->n_spans && leaf->offset >= r->spans[span + 1].start) {
+            span++;
+        }
+        leaf->pos = r->spans[span].bytes + (leaf->offset - r->spans[span].start);
+        leaf->end = leaf->pos + leaf->chunk->total_compressed_size;
+    }
+    r->ready = true;
+    return FZ_OK;
+}
+
+// Rows a batch, so that long lists do not make it huge.
+static size_t choose_batch_rows(const struct fz_parquet_reader *r) {
+    int64_t rows = FZ_BATCH_ROWS;
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        const struct fz_pqr_leaf *leaf = r->leaves[i];
+        int64_t average = r->group->num_rows > 0 ? leaf->chunk->num_values / r->group->num_rows : 0;
+        if (leaf->node->max_rep > 0 && average > MANY_ELEMENTS) {
+            int64_t fewer = WANTED_ELEMENTS / average > 1 ? WANTED_ELEMENTS / average : 1;
+            rows = fewer < rows ? fewer : rows;
+        }
+    }
+    return (size_t)rows;
+}
+
+enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct fz_parquet_read *read, struct fz_cancel *cancel,
+                                    struct fz_parquet_reader **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_parquet_reader *r = NULL;
+    if (read->row_group >= file->meta.n_row_groups) {
+        return fz_fail(err, FZ_INVALID_ARG, "%s: there is no row group %zu", file->location, read->row_group);
+    }
+    FZ_NEW(r, err);
+    r->file = fz_parquet_file_ref(file);
+    r->cancel = cancel;
+    r->row_group = read->row_group;
+    r->group = &file->meta.row_groups[read->row_group];
+    r->by_name = read->by_name;
+    r->n_targets = read->n_fields;
+    r->targets = fz_arena_array(&r->arena, read->n_fields > 0 ? read->n_fields : 1, sizeof *r->targets);
+    if (r->targets == NULL) {
+        rc = fz_fail_nomem(err, read->n_fields * sizeof *r->targets);
+        goto out;
+    }
+    for (size_t i = 0; i < read->n_fields; i++) {
+        const struct fz_field *f = &read->fields[i];
+        const struct fz_pqr_node *node = r->by_name ? fz_pqr_child_by_name(&file->root, f->name) : fz_pqr_child_by_id(&file->root, f->id);
+        if (f->id == FZ_PQR_POS_ID) {
+            r->targets[i] = (struct fz_pqr_target){.fill = FZ_PQR_FILL_POS, .field = f, .type = f->type};
+        } else {
+            FZ_TRY(open_target(r, f, node, &r->targets[i], err));
+        }
+    }
+    r->batch_rows = choose_batch_rows(r);
+    FZ_TRY(submit(r, err));
+    *out = r;
+out:
+    if (rc != FZ_OK) {
+        fz_parquet_reader_close(r);
+    }
+    return rc;
+}
+
+static enum fz_code fill_positions(struct fz_column *column, int64_t first, size_t n, struct fz_err *err) {
+    if (fz_type_width(column->type) != 8) {
+        return fz_fail(err, FZ_BUG, "the row position is read into a column that is not long");
+    }
+    enum fz_code rc = fz_column_reserve(column, n, err);
+    if (rc == FZ_OK) {
+        int64_t *to = column->data;
+        for (size_t i = 0; i < n; i++) {
+            to[i] = first + (int64_t)i;
+        }
+        column->validity = NULL;
+    }
+    return rc;
+}
+
+enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch *batch, int64_t *first_row_pos, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    int64_t left = r->group->num_rows - r->rows_done, first = r->file->first_rows[r->row_group] + r->rows_done;
+    size_t n = left < (int64_t)r->batch_rows ? (size_t)left : r->batch_rows;
+    batch->n_rows = 0;
+    if (batch->n_columns != r->n_targets) {
+        return fz_fail(err, FZ_BUG, "a batch of %zu columns is filled with %zu", batch->n_columns, r->n_targets);
+    }
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        fz_pqr_leaf_release(r->leaves[i]);
+    }
+    FZ_TRY(fz_cancel_check(r->cancel, err));
+    FZ_TRY(await_bytes(r, err));
+    for (size_t i = 0; i < r->n_targets && n > 0; i++) {
+        if (r->targets[i].fill == FZ_PQR_FILL_POS) {
+            FZ_TRY(fill_positions(&batch->columns[i], first, n, err));
+        } else {
+            FZ_TRY(fz_pqr_fill_column(&r->targets[i], &batch->columns[i], n, err));
+        }
+    }
+    r->rows_done += (int64_t)n;
+    batch->n_rows = n;
+    if (first_row_pos != NULL) {
+        *first_row_pos = first;
+    }
+out:
+    return rc;
+}
+
+void fz_parquet_reader_close(struct fz_parquet_reader *r) {
+    if (r == NULL) {
+        return;
+    }
+    if (r->ticket != NULL) { // the bytes may still be written to
+        struct fz_err ignored = FZ_ERR_INIT;
+        fz_ticket_wait(r->ticket, NULL, &ignored);
+    }
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        fz_pqr_leaf_dispose(r->leaves[i]);
+        fz_free(r->leaves[i]);
+    }
+    fz_free(r->leaves);
+    for (size_t i = 0; i < r->n_spans; i++) {
+        fz_free(r->spans[i].bytes);
+    }
+    fz_parquet_file_unref(r->file);
+    fz_arena_dispose(&r->arena);
+    fz_free(r);
+}
