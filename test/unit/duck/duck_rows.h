@@ -51,7 +51,7 @@ static inline const struct fz_value *rows_value(struct fz_arena *arena, const st
         break;
     }
     case FZ_TYPE_UUID:
-        v->u.i128 = fz_i128_of(((__int128)(int64_t)(mix * 0x9e3779b97f4a7c15u) << 64) | (__int128)mix);
+        v->u.i128 = (struct fz_i128){mix, (int64_t)(mix * 0x9e3779b97f4a7c15u)};
         break;
     case FZ_TYPE_STRING:
     case FZ_TYPE_BINARY: {

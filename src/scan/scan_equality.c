@@ -1,0 +1,232 @@
+// Equality deletes: their keys as one hash set per group, each key with the largest sequence number it was deleted at. So a
+// table with many small delete files (streaming writers) costs one look-up per row and group, not one per row and file.
+#include "scan/scan_priv.h"
+
+enum { MAX_PATH = 7 };
+
+// Child indexes from a top-level field down to the field with this id, through structs only.
+static bool find_path(const struct fz_type *type, int32_t id, int32_t *path, int depth) {
+    for (size_t i = 0; depth < MAX_PATH && i < type->n_fields; i++) {
+        path[depth] = (int32_t)i;
+        if (type->fields[i].id == id) {
+            path[depth + 1] = -1;
+            return true;
+        }
+        if (type->fields[i].type->id == FZ_TYPE_STRUCT && find_path(type->fields[i].type, id, path, depth + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The plan's schema first; a column that is gone from it still deletes, with the type of the newest schema that had it.
+static bool locate(const struct fz_scan_plan_impl *impl, int32_t id, const struct fz_type **out, int32_t *path) {
+    if (find_path(impl->base.schema->type, id, path, 0)) {
+        *out = impl->base.schema->type;
+        return true;
+    }
+    const struct fz_schema *best = NULL;
+    const struct fz_metadata *metadata = impl->base.metadata;
+    for (size_t i = 0; i < metadata->n_schemas; i++) {
+        const struct fz_schema *schema = &metadata->schemas[i];
+        if (find_path(schema->type, id, path, 0) && (!best || schema->schema_id > best->schema_id)) {
+            best = schema;
+        }
+    }
+    if (best) {
+        find_path(best->type, id, path, 0);
+        *out = best->type;
+    }
+    return best != NULL;
+}
+
+enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group, struct fz_err *err) {
+    struct fz_arena *arena = &impl->base.arena;
+    group->fields = fz_arena_array(arena, group->n_ids, sizeof *group->fields);
+    group->paths = fz_arena_array(arena, group->n_ids, sizeof *group->paths);
+    if (!group->fields || !group->paths) {
+        return fz_fail_nomem(err, group->n_ids * sizeof *group->fields);
+    }
+    for (size_t i = 0; i < group->n_ids; i++) {
+        int32_t path[MAX_PATH + 1];
+        const struct fz_type *type = NULL;
+        if (!locate(impl, group->ids[i], &type, path)) {
+            return fz_fail(err, FZ_CORRUPT, "equality delete file %s deletes by field id %d, which no schema of the table has",
+                           group->files[0]->file.file_path, group->ids[i]);
+        }
+        group->fields[i] = type->fields[path[0]];
+        memcpy(group->paths[i], path + 1, sizeof path - sizeof path[0]);
+        group->paths[i][MAX_PATH] = -1;
+    }
+    return FZ_OK;
+}
+
+static const struct fz_column *descend(const struct fz_column *column, const int32_t *path) {
+    for (; *path >= 0; path++) {
+        column = &column->children[*path];
+    }
+    return column;
+}
+
+static bool is_bytes(const struct fz_type *type) {
+    switch ((int)type->id) {
+    case FZ_TYPE_STRING:
+    case FZ_TYPE_FIXED:
+    case FZ_TYPE_BINARY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+struct key_part {
+    const struct fz_column *column;
+    size_t width;
+    bool bytes;
+};
+
+static enum fz_code make_parts(const struct fz_scan_equality_group *group, const struct fz_column *const *columns, struct key_part *parts,
+                               struct fz_err *err) {
+    for (size_t i = 0; i < group->n_ids; i++) {
+        const struct fz_column *column = descend(columns[i], group->paths[i]);
+        if (!fz_type_is_primitive(column->type)) {
+            return fz_fail(err, FZ_CORRUPT, "equality delete file %s deletes by field id %d, which is not a primitive column",
+                           group->files[0]->file.file_path, group->ids[i]);
+        }
+        parts[i] = (struct key_part){column, fz_type_width(column->type), is_bytes(column->type)};
+    }
+    return FZ_OK;
+}
+
+// NULL equals NULL here (spec "Equality Delete Files").
+static void build_key(const struct key_part *parts, size_t n, size_t row, struct fz_buf *key) {
+    fz_buf_clear(key);
+    for (size_t i = 0; i < n; i++) {
+        bool valid = fz_column_is_valid(parts[i].column, row);
+        fz_buf_putc(key, valid ? 1 : 0);
+        if (valid && parts[i].bytes) {
+            const struct fz_string *s = &((const struct fz_string *)parts[i].column->data)[row];
+            fz_buf_append(key, &s->length, sizeof s->length);
+            fz_buf_append(key, fz_string_ptr(s), s->length);
+        } else if (valid) {
+            fz_buf_append(key, (const char *)parts[i].column->data + row * parts[i].width, parts[i].width);
+        }
+    }
+}
+
+static enum fz_code add_keys(struct fz_scan_equality_group *group, const struct key_part *parts, size_t n_rows, int64_t sequence_number,
+                             struct fz_buf *key, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t r = 0; r < n_rows; r++) {
+        struct fz_map_entry *slot = NULL;
+        bool added = false;
+        build_key(parts, group->n_ids, r, key);
+        FZ_TRY(fz_buf_check(key, err));
+        FZ_TRY(fz_map_put(&group->keys, (struct fz_str){key->ptr, key->len}, &slot, &added, err));
+        if (added || slot->value.i64 < sequence_number) {
+            slot->value.i64 = sequence_number;
+        }
+    }
+out:
+    return rc;
+}
+
+static enum fz_code read_delete_file(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
+                                     const struct fz_manifest_entry *entry, struct fz_cancel *cancel, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_parquet_file *file = NULL;
+    struct fz_parquet_reader *reader = NULL;
+    struct fz_batch batch = {0};
+    struct fz_buf key = {0};
+    struct key_part *parts = fz_calloc(group->n_ids, sizeof *parts);
+    const struct fz_column **columns = fz_calloc(group->n_ids, sizeof *columns);
+    if (!parts || !columns) {
+        rc = fz_fail_nomem(err, group->n_ids * sizeof *parts);
+        goto out;
+    }
+    if (strcmp(entry->file.file_format, "PARQUET") != 0) {
+        rc = fz_fail(err, FZ_UNSUPPORTED, "equality delete file %s is in format %s; only Parquet is read", entry->file.file_path,
+                     entry->file.file_format);
+        goto out;
+    }
+    FZ_TRY(fz_parquet_file_open(impl->store, entry->file.file_path, entry->file.file_size_in_bytes, cancel, &file, err));
+    FZ_TRY(fz_batch_init(&batch, group->fields, group->n_ids, FZ_BATCH_ROWS, err));
+    const struct fz_pq_file *meta = fz_parquet_file_meta(file);
+    for (size_t g = 0; g < meta->n_row_groups; g++) {
+        struct fz_parquet_read read = {
+            .fields = group->fields, .n_fields = group->n_ids, .row_group = g, .by_name = !fz_parquet_file_has_ids(file)};
+        FZ_TRY(fz_parquet_reader_open(file, &read, cancel, &reader, err));
+        for (;;) {
+            for (size_t i = 0; i < group->n_ids; i++) {
+                fz_column_reset(&batch.columns[i]);
+                columns[i] = &batch.columns[i];
+            }
+            FZ_TRY(fz_parquet_reader_next(reader, &batch, NULL, err));
+            if (batch.n_rows == 0) {
+                break;
+            }
+            FZ_TRY(make_parts(group, columns, parts, err));
+            FZ_TRY(add_keys(group, parts, batch.n_rows, entry->sequence_number, &key, err));
+        }
+        fz_parquet_reader_close(reader);
+        reader = NULL;
+    }
+out:
+    if (rc != FZ_OK) {
+        fz_err_context(err, "equality delete file %s", entry->file.file_path);
+    }
+    if (reader) {
+        fz_parquet_reader_close(reader);
+    }
+    if (file) {
+        fz_parquet_file_unref(file);
+    }
+    fz_batch_dispose(&batch);
+    fz_buf_dispose(&key);
+    fz_free(parts);
+    fz_free(columns);
+    return rc;
+}
+
+enum fz_code fz_scan_group_load(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group, struct fz_cancel *cancel,
+                                struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    pthread_mutex_lock(&group->lock);
+    for (size_t i = 0; !group->loaded && i < group->n_files; i++) {
+        FZ_TRY(read_delete_file(impl, group, group->files[i], cancel, err));
+    }
+    group->loaded = true;
+out:
+    pthread_mutex_unlock(&group->lock);
+    return rc;
+}
+
+enum fz_code fz_scan_group_mark(const struct fz_scan_equality_group *group, const struct fz_column *const *columns, size_t n_rows,
+                                int64_t sequence_number, struct fz_buf *scratch, uint8_t *mark, bool *any, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct key_part few[8], *parts = few;
+    if (group->n_ids > 8) {
+        parts = fz_calloc(group->n_ids, sizeof *parts);
+        if (!parts) {
+            return fz_fail_nomem(err, group->n_ids * sizeof *parts);
+        }
+    }
+    FZ_TRY(make_parts(group, columns, parts, err));
+    for (size_t r = 0; r < n_rows; r++) {
+        if (mark[r]) {
+            continue;
+        }
+        build_key(parts, group->n_ids, r, scratch);
+        FZ_TRY(fz_buf_check(scratch, err));
+        struct fz_map_entry *slot = fz_map_find(&group->keys, (struct fz_str){scratch->ptr, scratch->len});
+        if (slot && slot->value.i64 > sequence_number) {
+            mark[r] = 1;
+            *any = true;
+        }
+    }
+out:
+    if (parts != few) {
+        fz_free(parts);
+    }
+    return rc;
+}

@@ -1,0 +1,202 @@
+// Deleted positions of a data file: its deletion vector, or the position delete files that apply, each read once for all files.
+#include "scan/scan_priv.h"
+
+enum { MAX_DV_BYTES = 1 << 30 };
+
+static enum fz_code read_dv(struct fz_scan_plan_impl *impl, const struct fz_data_file *dv, struct fz_cancel *cancel,
+                            struct fz_positions **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    void *bytes = NULL;
+    if (dv->content_offset < 0 || dv->content_size_in_bytes <= 0 || dv->content_size_in_bytes > MAX_DV_BYTES) {
+        return fz_fail(err, FZ_CORRUPT, "deletion vector in %s: offset %lld, size %lld", dv->file_path, (long long)dv->content_offset,
+                       (long long)dv->content_size_in_bytes);
+    }
+    size_t len = (size_t)dv->content_size_in_bytes;
+    bytes = fz_malloc(len);
+    if (!bytes) {
+        return fz_fail_nomem(err, len);
+    }
+    FZ_TRY(fz_store_read(impl->store, dv->file_path, dv->content_offset, len, bytes, cancel, err));
+    FZ_TRY(fz_dv_decode(bytes, len, out, err));
+    if (fz_positions_count(*out) != dv->record_count) {
+        rc = fz_fail(err, FZ_CORRUPT, "the deletion vector has %lld positions, its manifest entry says %lld",
+                     (long long)fz_positions_count(*out), (long long)dv->record_count);
+        fz_positions_free(*out);
+        *out = NULL;
+    }
+out:
+    if (rc != FZ_OK) {
+        fz_err_context(err, "deletion vector at %lld of %s", (long long)dv->content_offset, dv->file_path);
+    }
+    fz_free(bytes);
+    return rc;
+}
+
+// Paths come sorted, so the file of the last row is usually the file of this one.
+static enum fz_code add_batch(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file, const struct fz_batch *batch,
+                              struct fz_str *last_path, int64_t *last_ix, struct fz_buf *last_text, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_string *paths = batch->columns[0].data;
+    const int64_t *positions = batch->columns[1].data;
+    for (size_t r = 0; r < batch->n_rows; r++) {
+        if (!fz_column_is_valid(&batch->columns[0], r) || !fz_column_is_valid(&batch->columns[1], r) || positions[r] < 0) {
+            return fz_fail(err, FZ_CORRUPT, "a position delete has no path or no position");
+        }
+        struct fz_str path = {fz_string_ptr(&paths[r]), paths[r].length};
+        if (!last_path->ptr || !fz_str_eq(path, *last_path)) {
+            struct fz_map_entry *slot = fz_map_find(&impl->file_by_path, path);
+            *last_ix = slot ? slot->value.i64 : -1;
+            fz_buf_clear(last_text);
+            fz_buf_append(last_text, path.ptr, path.len);
+            FZ_TRY(fz_buf_check(last_text, err));
+            *last_path = (struct fz_str){last_text->ptr, last_text->len};
+        }
+        if (*last_ix < 0) {
+            continue; // a file that is not in the plan
+        }
+        struct fz_positions **set = &file->by_file[*last_ix];
+        if (!*set) {
+            FZ_TRY(fz_positions_new(set, err));
+        }
+        FZ_TRY(fz_positions_add(*set, positions[r], err));
+    }
+out:
+    return rc;
+}
+
+static enum fz_code read_position_file(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file, struct fz_cancel *cancel,
+                                       struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_data_file *data = &file->entry->file;
+    struct fz_parquet_file *parquet = NULL;
+    struct fz_parquet_reader *reader = NULL;
+    struct fz_batch batch = {0};
+    struct fz_buf last_text = {0};
+    struct fz_str last_path = {0};
+    int64_t last_ix = -1;
+    const struct fz_field fields[] = {
+        {.id = FZ_ID_DELETE_FILE_PATH, .name = "file_path", .type = fz_type_primitive(FZ_TYPE_STRING)},
+        {.id = FZ_ID_DELETE_POS, .name = "pos", .type = fz_type_primitive(FZ_TYPE_LONG)},
+    };
+    if (strcmp(data->file_format, "PARQUET") != 0) {
+        return fz_fail(err, FZ_UNSUPPORTED, "position delete file %s is in format %s; only Parquet is read", data->file_path,
+                       data->file_format);
+    }
+    file->by_file = fz_calloc(impl->base.n_files, sizeof *file->by_file);
+    if (!file->by_file) {
+        return fz_fail_nomem(err, impl->base.n_files * sizeof *file->by_file);
+    }
+    FZ_TRY(fz_parquet_file_open(impl->store, data->file_path, data->file_size_in_bytes, cancel, &parquet, err));
+    FZ_TRY(fz_batch_init(&batch, fields, 2, FZ_BATCH_ROWS, err));
+    const struct fz_pq_file *meta = fz_parquet_file_meta(parquet);
+    for (size_t g = 0; g < meta->n_row_groups; g++) {
+        struct fz_parquet_read read = {.fields = fields, .n_fields = 2, .row_group = g, .by_name = !fz_parquet_file_has_ids(parquet)};
+        FZ_TRY(fz_parquet_reader_open(parquet, &read, cancel, &reader, err));
+        for (;;) {
+            fz_column_reset(&batch.columns[0]);
+            fz_column_reset(&batch.columns[1]);
+            FZ_TRY(fz_parquet_reader_next(reader, &batch, NULL, err));
+            if (batch.n_rows == 0) {
+                break;
+            }
+            FZ_TRY(add_batch(impl, file, &batch, &last_path, &last_ix, &last_text, err));
+        }
+        fz_parquet_reader_close(reader);
+        reader = NULL;
+    }
+    file->loaded = true;
+out:
+    if (rc != FZ_OK) {
+        fz_err_context(err, "position delete file %s", data->file_path);
+        for (size_t f = 0; f < impl->base.n_files; f++) {
+            fz_positions_free(file->by_file[f]);
+        }
+        fz_free(file->by_file);
+        file->by_file = NULL;
+    }
+    if (reader) {
+        fz_parquet_reader_close(reader);
+    }
+    fz_batch_dispose(&batch);
+    fz_buf_dispose(&last_text);
+    if (parquet) {
+        fz_parquet_file_unref(parquet);
+    }
+    return rc;
+}
+
+static enum fz_code positions_in(struct fz_scan_plan_impl *impl, size_t position_file, size_t file_ix, struct fz_cancel *cancel,
+                                 const struct fz_positions **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_scan_position_file *file = &impl->position_files[position_file];
+    pthread_mutex_lock(&file->lock);
+    if (!file->loaded) {
+        rc = read_position_file(impl, file, cancel, err);
+    }
+    *out = rc == FZ_OK ? file->by_file[file_ix] : NULL;
+    pthread_mutex_unlock(&file->lock);
+    return rc;
+}
+
+static enum fz_code load(struct fz_scan_plan_impl *impl, size_t file_ix, struct fz_cancel *cancel, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_scan_file_state *state = &impl->states[file_ix];
+    const struct fz_scan_file *file = &impl->base.files[file_ix];
+    struct fz_positions *united = NULL;
+    const struct fz_positions *first = NULL;
+    for (size_t i = 0; i < file->n_deletes; i++) {
+        const struct fz_data_file *data = &file->deletes[i]->file;
+        if (data->content == FZ_CONTENT_POSITION_DELETES && strcmp(data->file_format, "PUFFIN") == 0) {
+            FZ_TRY(read_dv(impl, data, cancel, &united, err));
+        }
+    }
+    for (size_t i = 0; i < state->n_position_files; i++) {
+        const struct fz_positions *some = NULL;
+        FZ_TRY(positions_in(impl, state->position_files[i], file_ix, cancel, &some, err));
+        if (!some) {
+            continue;
+        }
+        if (!first && !united) {
+            first = some;
+            continue;
+        }
+        if (!united) {
+            FZ_TRY(fz_positions_new(&united, err));
+            FZ_TRY(fz_positions_union(united, first, err));
+        }
+        FZ_TRY(fz_positions_union(united, some, err));
+    }
+    state->owned = united;
+    state->deleted = united ? united : first;
+    united = NULL;
+    if (state->deleted && fz_positions_count(state->deleted) == 0) {
+        state->deleted = NULL;
+    }
+    state->loaded = true;
+out:
+    fz_positions_free(united);
+    return rc;
+}
+
+enum fz_code fz_scan_positions_of(struct fz_scan_plan_impl *impl, size_t file_ix, struct fz_cancel *cancel,
+                                  const struct fz_positions **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    *out = NULL;
+    if (file_ix >= impl->base.n_files) {
+        return fz_fail(err, FZ_BUG, "the plan has no file %zu", file_ix);
+    }
+    struct fz_scan_file_state *state = &impl->states[file_ix];
+    pthread_mutex_lock(&state->lock);
+    if (!state->loaded) {
+        rc = load(impl, file_ix, cancel, err);
+    }
+    if (rc == FZ_OK) {
+        *out = state->deleted;
+    }
+    pthread_mutex_unlock(&state->lock);
+    return rc;
+}
+
+enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out, struct fz_err *err) {
+    return fz_scan_positions_of(fz_scan_impl(plan), file_ix, NULL, out, err);
+}

@@ -1,0 +1,728 @@
+// The source over a plan: files are opened one after another by whichever thread comes first, their row groups are handed out as
+// morsels, and each reader decodes only the asked columns straight into the caller's batch, adds what is not in the file
+// (partition constants, metadata columns, lineage) and takes deleted rows out.
+#include "scan/scan_priv.h"
+
+#include "table/prune.h"
+
+struct morsel {
+    size_t file_ix, row_group;
+    struct fz_parquet_file *file; // a reference
+    int64_t first_row;
+};
+
+struct scan_source {
+    struct fz_source base;
+    struct fz_arena arena;
+    struct fz_scan_plan_impl *plan;
+    struct fz_store *store;
+    struct fz_cancel *cancel;
+    bool keep_deleted;
+    const uint8_t *only_files;
+    struct fz_positions *const *skip;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t next_file; // not yet claimed
+    int opening;      // threads that are opening a file
+    struct morsel *queue;
+    size_t n_queue, queue_cap; // a stack would mix files; taken from `queue_head` on
+    size_t queue_head;
+};
+
+enum slot_kind { SLOT_FILE, SLOT_CONSTANT, SLOT_POS, SLOT_DELETED, SLOT_ROW_ID, SLOT_SEQUENCE };
+struct slot { // how one column comes about in the current file
+    enum slot_kind kind;
+    struct fz_value constant;
+    bool in_file; // also read from the file (lineage may be stored)
+};
+
+struct scan_reader {
+    struct scan_source *source;
+    const struct fz_field **fields; // asked
+    size_t n_fields;
+    bool needs_file; // something that only the file or its deletes know was asked
+
+    size_t file_ix; // SIZE_MAX: none yet
+    struct fz_arena file_arena; // of the projection
+    struct slot *slots;         // per asked column
+    const struct fz_positions *deleted, *skip;
+    struct fz_scan_equality_group **groups;
+    size_t n_groups;
+    struct fz_batch extra;       // key columns of equality deletes that were not asked for; own storage
+    struct slot *extra_slots;
+    const struct fz_column **group_columns; // per group and id, in order
+    size_t *group_column_ix;                // index of the asked column, or n_fields + index in extra
+    size_t n_group_columns;
+
+    struct morsel morsel;
+    bool has_morsel;
+    struct fz_parquet_reader *parquet;
+    struct fz_field *read_fields;
+    size_t *read_columns; // what each read field is: asked column, or n_fields + index in extra
+    size_t n_read;
+    struct fz_column *read_batch;
+    int64_t next_pos, end_pos; // without a parquet reader: rows still to make up
+
+    struct fz_buf key;
+    uint8_t mark[FZ_BATCH_ROWS];
+    uint32_t selection[FZ_BATCH_ROWS];
+};
+
+// ---- handing out work
+
+struct stats_ctx {
+    const struct fz_parquet_file *file;
+    size_t row_group;
+    struct fz_arena arena;
+};
+static bool row_group_range(void *ptr, int32_t field_id, const struct fz_type *type, struct fz_column_range *out) {
+    struct stats_ctx *ctx = ptr;
+    struct fz_parquet_stats stats = {0};
+    if (!fz_parquet_file_stats(ctx->file, ctx->row_group, field_id, type, &ctx->arena, &stats)) {
+        return false;
+    }
+    *out = (struct fz_column_range){.min = stats.has_min_max ? stats.min : NULL,
+                                    .max = stats.has_min_max ? stats.max : NULL,
+                                    .value_count = stats.value_count,
+                                    .null_count = stats.null_count,
+                                    .nan_count = -1};
+    return true;
+}
+
+static bool row_group_may_match(const struct scan_source *source, const struct fz_parquet_file *file, size_t row_group) {
+    if (!source->plan->filter || !fz_parquet_file_has_ids(file)) {
+        return true;
+    }
+    struct stats_ctx ctx = {.file = file, .row_group = row_group};
+    bool may = fz_prune_may_match(source->plan->filter, row_group_range, &ctx);
+    fz_arena_dispose(&ctx.arena);
+    return may;
+}
+
+static bool claim_file(struct scan_source *source, size_t *out) { // under the lock
+    while (source->next_file < source->plan->base.n_files) {
+        size_t ix = source->next_file++;
+        if (!source->only_files || source->only_files[ix]) {
+            *out = ix;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, struct fz_parquet_file *file, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_pq_file *meta = fz_parquet_file_meta(file);
+    int64_t first_row = 0;
+    for (size_t g = 0; g < meta->n_row_groups; g++) {
+        bool may = row_group_may_match(source, file, g);
+        pthread_mutex_lock(&source->lock);
+        if (may) {
+            if (source->queue_head == source->n_queue) {
+                source->queue_head = source->n_queue = 0;
+            }
+            rc = fz_grow((void **)&source->queue, &source->queue_cap, source->n_queue + 1, sizeof *source->queue, err);
+            if (rc == FZ_OK) {
+                source->queue[source->n_queue++] = (struct morsel){file_ix, g, fz_parquet_file_ref(file), first_row};
+                pthread_cond_signal(&source->changed);
+            }
+        }
+        pthread_mutex_unlock(&source->lock);
+        FZ_TRY(rc);
+        first_row += meta->row_groups[g].num_rows;
+    }
+out:
+    return rc;
+}
+
+static enum fz_code open_file(struct scan_source *source, size_t file_ix, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_parquet_file *file = NULL;
+    const struct fz_data_file *data = &source->plan->base.files[file_ix].entry->file;
+    FZ_TRY(fz_cancel_check(source->cancel, err));
+    if (strcmp(data->file_format, "PARQUET") != 0) {
+        rc = fz_fail(err, FZ_UNSUPPORTED, "data file %s is in format %s; only Parquet is read (rewrite the file with the engine that wrote it)",
+                     data->file_path, data->file_format);
+        goto out;
+    }
+    FZ_TRY(fz_parquet_file_open(source->store, data->file_path, data->file_size_in_bytes, source->cancel, &file, err));
+    FZ_TRY(push_morsels(source, file_ix, file, err));
+out:
+    if (file) {
+        fz_parquet_file_unref(file);
+    }
+    if (rc != FZ_OK && rc != FZ_CANCELLED) {
+        fz_err_context(err, "data file %s", data->file_path);
+    }
+    return rc;
+}
+
+// The next morsel; *found false when all work is handed out. A thread waits only while another one is opening a file.
+static enum fz_code take_morsel(struct scan_source *source, struct morsel *out, bool *found, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    *found = false;
+    pthread_mutex_lock(&source->lock);
+    while (rc == FZ_OK) {
+        size_t file_ix = 0;
+        if (source->queue_head < source->n_queue) {
+            *out = source->queue[source->queue_head++];
+            *found = true;
+            break;
+        }
+        if (claim_file(source, &file_ix)) {
+            source->opening++;
+            pthread_mutex_unlock(&source->lock);
+            rc = open_file(source, file_ix, err);
+            pthread_mutex_lock(&source->lock);
+            source->opening--;
+            pthread_cond_broadcast(&source->changed);
+        } else if (source->opening > 0) {
+            pthread_cond_wait(&source->changed, &source->lock);
+        } else {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&source->lock);
+    return rc;
+}
+
+// Without a file to read: a whole file as one morsel of so many rows.
+static bool take_counted(struct scan_source *source, struct morsel *out) {
+    pthread_mutex_lock(&source->lock);
+    size_t file_ix = 0;
+    bool found = claim_file(source, &file_ix);
+    pthread_mutex_unlock(&source->lock);
+    *out = (struct morsel){.file_ix = file_ix};
+    return found;
+}
+
+// ---- the projection of one file
+
+static const struct fz_value *identity_value(const struct scan_reader *reader, const struct fz_data_file *data, int32_t field_id) {
+    const struct fz_partition_spec *spec = fz_metadata_spec(reader->source->plan->base.metadata, data->spec_id);
+    for (size_t i = 0; spec && i < spec->n_fields && !data->partition.is_null && i < data->partition.u.nested.n; i++) {
+        if (spec->fields[i].source_id == field_id && spec->fields[i].transform.kind == FZ_TRANSFORM_IDENTITY) {
+            return &data->partition.u.nested.items[i];
+        }
+    }
+    return NULL;
+}
+
+// The file's tuple shown as the union of all specs: by partition field id, NULL where the file's spec has no such field.
+static enum fz_code partition_value(struct scan_reader *reader, const struct fz_data_file *data, const struct fz_type *type,
+                                    struct fz_value *out, struct fz_err *err) {
+    const struct fz_partition_spec *spec = fz_metadata_spec(reader->source->plan->base.metadata, data->spec_id);
+    struct fz_value *items = fz_arena_array(&reader->file_arena, type->n_fields + 1, sizeof *items);
+    if (!items) {
+        return fz_fail_nomem(err, type->n_fields * sizeof *items);
+    }
+    for (size_t i = 0; i < type->n_fields; i++) {
+        items[i] = fz_value_null(type->fields[i].type);
+        for (size_t k = 0; spec && k < spec->n_fields && !data->partition.is_null && k < data->partition.u.nested.n; k++) {
+            if (spec->fields[k].field_id == type->fields[i].id) {
+                items[i] = fz_scan_promote(&data->partition.u.nested.items[k], type->fields[i].type);
+            }
+        }
+    }
+    *out = (struct fz_value){.type = type};
+    out->u.nested.items = items;
+    out->u.nested.n = type->n_fields;
+    return FZ_OK;
+}
+
+static enum fz_code special_slot(struct scan_reader *reader, const struct fz_scan_file *file, const struct fz_field *field,
+                                 struct slot *slot, bool *special, struct fz_err *err) {
+    const struct fz_data_file *data = &file->entry->file;
+    slot->constant = (struct fz_value){.type = field->type};
+    slot->kind = SLOT_CONSTANT;
+    *special = true;
+    switch (field->id) {
+    case FZ_ID_FILE:
+        slot->constant.u.bytes = fz_str_of(data->file_path);
+        return FZ_OK;
+    case FZ_ID_SPEC_ID:
+        slot->constant.u.i64 = data->spec_id;
+        return FZ_OK;
+    case FZ_ID_FILE_IX:
+        slot->constant.u.i64 = file->file_ix;
+        return FZ_OK;
+    case FZ_ID_PARTITION:
+        return partition_value(reader, data, field->type, &slot->constant, err);
+    case FZ_ID_POS:
+        slot->kind = SLOT_POS;
+        return FZ_OK;
+    case FZ_ID_DELETED:
+        slot->kind = SLOT_DELETED;
+        return FZ_OK;
+    case FZ_ID_ROW_ID:
+        slot->kind = SLOT_ROW_ID;
+        return FZ_OK;
+    case FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER:
+        slot->kind = SLOT_SEQUENCE;
+        return FZ_OK;
+    default:
+        *special = false;
+        return FZ_OK;
+    }
+}
+
+// Decides where a column comes from (spec "Column Projection") and, when from the file, under which name it is asked there.
+static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_file *parquet, const struct fz_field *field, size_t column,
+                                struct slot *slot, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_scan_file *file = &reader->source->plan->base.files[reader->file_ix];
+    const struct fz_field *read = NULL;
+    bool special = false;
+    FZ_TRY(special_slot(reader, file, field, slot, &special, err));
+    bool lineage = slot->kind == SLOT_ROW_ID || slot->kind == SLOT_SEQUENCE;
+    if (special && !lineage) {
+        return FZ_OK;
+    }
+    if (!special) {
+        slot->kind = SLOT_FILE;
+    }
+    if (!parquet) {
+        goto out;
+    }
+    if (fz_parquet_file_has_ids(parquet)) {
+        read = fz_parquet_file_has_field(parquet, field->id) ? field : NULL;
+    } else if (!special) {
+        FZ_TRY(fz_name_mapping_field(reader->source->plan->names, fz_parquet_file_schema(parquet), field, &reader->file_arena, &read, err));
+    }
+    if (read) {
+        reader->read_fields[reader->n_read] = *read;
+        if (lineage) { // stored values may be NULL whatever the wanted field says
+            reader->read_fields[reader->n_read].required = false;
+        }
+        reader->read_columns[reader->n_read++] = column;
+        slot->in_file = true;
+    } else if (!special) {
+        const struct fz_value *identity = identity_value(reader, &file->entry->file, field->id);
+        slot->kind = SLOT_CONSTANT;
+        slot->constant = identity                ? fz_scan_promote(identity, field->type)
+                         : field->initial_default ? fz_scan_promote(field->initial_default, field->type)
+                                                  : fz_value_null(field->type);
+    }
+out:
+    return rc;
+}
+
+// Key columns of the equality deletes that may hit this file: asked ones are used as they are, others are read besides.
+static enum fz_code plan_groups(struct scan_reader *reader, struct fz_parquet_file *parquet, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_scan_plan_impl *plan = reader->source->plan;
+    const struct fz_scan_file_state *state = &plan->states[reader->file_ix];
+    struct fz_arena *arena = &reader->file_arena;
+    size_t n_keys = 0;
+    for (size_t g = 0; g < state->n_groups; g++) {
+        n_keys += plan->groups[state->groups[g]].n_ids;
+    }
+    reader->n_groups = state->n_groups;
+    reader->groups = fz_arena_array(arena, state->n_groups + 1, sizeof *reader->groups);
+    reader->group_columns = fz_arena_array(arena, n_keys + 1, sizeof *reader->group_columns);
+    reader->group_column_ix = fz_arena_array(arena, n_keys + 1, sizeof *reader->group_column_ix);
+    struct fz_field *extra_fields = fz_arena_array(arena, n_keys + 1, sizeof *extra_fields);
+    reader->extra_slots = fz_arena_array(arena, n_keys + 1, sizeof *reader->extra_slots);
+    if (!reader->groups || !reader->group_columns || !reader->group_column_ix || !extra_fields || !reader->extra_slots) {
+        return fz_fail_nomem(err, n_keys * sizeof *extra_fields);
+    }
+    size_t n_extra = 0;
+    reader->n_group_columns = 0;
+    for (size_t g = 0; g < state->n_groups; g++) {
+        struct fz_scan_equality_group *group = &plan->groups[state->groups[g]];
+        FZ_TRY(fz_scan_group_load(plan, group, reader->source->cancel, err));
+        reader->groups[g] = group;
+        for (size_t i = 0; i < group->n_ids; i++) {
+            const struct fz_field *want = &group->fields[i];
+            size_t found = SIZE_MAX;
+            for (size_t c = 0; c < reader->n_fields && found == SIZE_MAX; c++) {
+                bool same = reader->fields[c]->id == want->id && reader->slots[c].kind == SLOT_FILE;
+                found = same && fz_type_equal(reader->fields[c]->type, want->type, false, true) ? c : SIZE_MAX;
+            }
+            for (size_t e = 0; e < n_extra && found == SIZE_MAX; e++) {
+                bool same = extra_fields[e].id == want->id && fz_type_equal(extra_fields[e].type, want->type, false, true);
+                found = same ? reader->n_fields + e : SIZE_MAX;
+            }
+            if (found == SIZE_MAX) {
+                found = reader->n_fields + n_extra;
+                extra_fields[n_extra] = *want;
+                FZ_TRY(plan_column(reader, parquet, want, found, &reader->extra_slots[n_extra], err));
+                n_extra++;
+            }
+            reader->group_column_ix[reader->n_group_columns++] = found;
+        }
+    }
+    if (n_extra > 0) {
+        FZ_TRY(fz_batch_init(&reader->extra, extra_fields, n_extra, FZ_BATCH_ROWS, err));
+    }
+out:
+    return rc;
+}
+
+static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct fz_parquet_file *parquet, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = reader->source;
+    struct fz_arena *arena = &reader->file_arena;
+    fz_batch_dispose(&reader->extra);
+    fz_arena_dispose(arena);
+    reader->file_ix = file_ix;
+    reader->n_read = 0;
+    reader->n_groups = reader->n_group_columns = 0;
+    size_t n_keys = 0;
+    const struct fz_scan_file_state *state = &source->plan->states[file_ix];
+    for (size_t g = 0; g < state->n_groups; g++) {
+        n_keys += source->plan->groups[state->groups[g]].n_ids;
+    }
+    size_t most = reader->n_fields + n_keys + 1;
+    reader->slots = fz_arena_array(arena, most, sizeof *reader->slots);
+    reader->read_fields = fz_arena_array(arena, most, sizeof *reader->read_fields);
+    reader->read_columns = fz_arena_array(arena, most, sizeof *reader->read_columns);
+    reader->read_batch = fz_arena_array(arena, most, sizeof *reader->read_batch);
+    if (!reader->slots || !reader->read_fields || !reader->read_columns || !reader->read_batch) {
+        return fz_fail_nomem(err, most * sizeof *reader->read_fields);
+    }
+    for (size_t i = 0; i < reader->n_fields; i++) {
+        FZ_TRY(plan_column(reader, parquet, reader->fields[i], i, &reader->slots[i], err));
+    }
+    FZ_TRY(fz_scan_positions_of(source->plan, file_ix, source->cancel, &reader->deleted, err));
+    reader->skip = source->skip ? source->skip[file_ix] : NULL;
+    if (state->n_groups > 0) {
+        FZ_TRY(plan_groups(reader, parquet, err));
+    }
+out:
+    if (rc != FZ_OK) {
+        reader->file_ix = SIZE_MAX;
+    }
+    return rc;
+}
+
+// ---- reading
+
+static void drop_morsel(struct scan_reader *reader) {
+    if (reader->parquet) {
+        fz_parquet_reader_close(reader->parquet);
+        reader->parquet = NULL;
+    }
+    if (reader->has_morsel && reader->morsel.file) {
+        fz_parquet_file_unref(reader->morsel.file);
+    }
+    reader->has_morsel = false;
+}
+
+// Equality deletes of any file make the file needed; whether there are some is known per file.
+static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = reader->source;
+    bool found = false;
+    drop_morsel(reader);
+    if (reader->needs_file) {
+        FZ_TRY(take_morsel(source, &reader->morsel, &found, err));
+    } else {
+        found = take_counted(source, &reader->morsel);
+    }
+    reader->has_morsel = found;
+    if (!found) {
+        return FZ_OK;
+    }
+    struct morsel *morsel = &reader->morsel;
+    if (morsel->file_ix != reader->file_ix) {
+        FZ_TRY(plan_file(reader, morsel->file_ix, morsel->file, err));
+    }
+    reader->next_pos = morsel->first_row;
+    reader->end_pos = morsel->first_row + (morsel->file ? fz_parquet_file_meta(morsel->file)->row_groups[morsel->row_group].num_rows
+                                                        : source->plan->base.files[morsel->file_ix].entry->file.record_count);
+    if (reader->n_read > 0) {
+        struct fz_parquet_read read = {.fields = reader->read_fields,
+                                       .n_fields = reader->n_read,
+                                       .row_group = morsel->row_group,
+                                       .by_name = !fz_parquet_file_has_ids(morsel->file)};
+        FZ_TRY(fz_parquet_reader_open(morsel->file, &read, source->cancel, &reader->parquet, err));
+    }
+out:
+    return rc;
+}
+
+static struct fz_column *column_at(struct scan_reader *reader, struct fz_batch *batch, size_t ix) {
+    return ix < reader->n_fields ? &batch->columns[ix] : &reader->extra.columns[ix - reader->n_fields];
+}
+
+// Rows of the morsel into the columns that come from the file. The columns are lent to the parquet reader by value, so that it
+// decodes into the caller's storage.
+static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, int64_t *first_pos, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (!reader->parquet) {
+        int64_t left = reader->end_pos - reader->next_pos;
+        *n_rows = left > FZ_BATCH_ROWS ? FZ_BATCH_ROWS : left > 0 ? (size_t)left : 0;
+        *first_pos = reader->next_pos;
+        reader->next_pos += (int64_t)*n_rows;
+        return FZ_OK;
+    }
+    struct fz_batch lent = {.n_columns = reader->n_read, .columns = reader->read_batch};
+    for (size_t i = 0; i < reader->n_read; i++) {
+        struct fz_column *column = column_at(reader, batch, reader->read_columns[i]);
+        fz_column_reset(column);
+        lent.columns[i] = *column;
+    }
+    rc = fz_parquet_reader_next(reader->parquet, &lent, first_pos, err);
+    for (size_t i = 0; i < reader->n_read; i++) { // also after an error: storage may have moved
+        *column_at(reader, batch, reader->read_columns[i]) = lent.columns[i];
+    }
+    *n_rows = rc == FZ_OK ? lent.n_rows : 0;
+    return rc;
+}
+
+static void mark_positions(struct scan_reader *reader, const struct fz_positions *positions, size_t n, int64_t first_pos, uint8_t bit,
+                           bool *any) {
+    if (!positions || !fz_positions_any(positions, first_pos, (int64_t)n)) {
+        return;
+    }
+    for (size_t r = 0; r < n; r++) {
+        if (fz_positions_contains(positions, first_pos + (int64_t)r)) {
+            reader->mark[r] |= bit;
+            *any = true;
+        }
+    }
+}
+
+enum { MARK_DELETED = 1, MARK_SKIPPED = 2 };
+
+static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos, bool *any, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    *any = false;
+    memset(reader->mark, 0, n);
+    mark_positions(reader, reader->deleted, n, first_pos, MARK_DELETED, any);
+    if (reader->n_groups > 0) {
+        int64_t sequence_number = reader->source->plan->base.files[reader->file_ix].entry->sequence_number;
+        for (size_t e = 0; e < reader->extra.n_columns; e++) {
+            if (reader->extra_slots[e].kind == SLOT_CONSTANT) {
+                FZ_TRY(fz_scan_fill_constant(&reader->extra.columns[e], n, &reader->extra_slots[e].constant, err));
+            }
+        }
+        for (size_t k = 0; k < reader->n_group_columns; k++) {
+            reader->group_columns[k] = column_at(reader, batch, reader->group_column_ix[k]);
+        }
+        const struct fz_column **columns = reader->group_columns;
+        for (size_t g = 0; g < reader->n_groups; g++) {
+            FZ_TRY(fz_scan_group_mark(reader->groups[g], columns, n, sequence_number, &reader->key, reader->mark, any, err));
+            columns += reader->groups[g]->n_ids;
+        }
+    }
+    mark_positions(reader, reader->skip, n, first_pos, MARK_SKIPPED, any);
+out:
+    return rc;
+}
+
+// Lineage (iceberg-facts 7.6): stored value, else first_row_id + position or the data sequence number; NULL without first_row_id.
+static void fill_lineage(struct scan_reader *reader, struct fz_column *column, const struct slot *slot, size_t n, int64_t first_pos) {
+    const struct fz_manifest_entry *entry = reader->source->plan->base.files[reader->file_ix].entry;
+    bool known = entry->file.first_row_id >= 0;
+    if (!slot->in_file) {
+        struct fz_value null = fz_value_null(column->type);
+        struct fz_err ignored = FZ_ERR_INIT;
+        fz_scan_fill_constant(column, n, &null, &ignored); // NULLs cannot fail
+    }
+    if (known && slot->kind == SLOT_ROW_ID) {
+        fz_scan_fill_missing(column, n, entry->file.first_row_id + first_pos, 1);
+    } else if (known) {
+        fz_scan_fill_missing(column, n, entry->sequence_number, 0);
+    }
+}
+
+static enum fz_code finish_batch(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos, bool any,
+                                 struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    uint8_t out_when = reader->source->keep_deleted ? MARK_SKIPPED : MARK_DELETED | MARK_SKIPPED;
+    size_t live = n;
+    if (any) {
+        live = 0;
+        for (size_t r = 0; r < n; r++) {
+            reader->selection[live] = (uint32_t)r;
+            live += (reader->mark[r] & out_when) == 0;
+        }
+    }
+    for (size_t i = 0; i < reader->n_fields && live > 0; i++) {
+        struct fz_column *column = &batch->columns[i];
+        const struct slot *slot = &reader->slots[i];
+        switch (slot->kind) {
+        case SLOT_FILE:
+            break;
+        case SLOT_CONSTANT:
+            fz_column_reset(column);
+            FZ_TRY(fz_scan_fill_constant(column, live, &slot->constant, err));
+            continue; // nothing to take out
+        case SLOT_POS:
+            fz_column_reset(column);
+            fz_scan_fill_positions(column, n, first_pos);
+            break;
+        case SLOT_DELETED:
+            fz_column_reset(column);
+            for (size_t r = 0; r < n; r++) {
+                ((uint8_t *)column->data)[r] = reader->mark[r] & MARK_DELETED;
+            }
+            break;
+        case SLOT_ROW_ID:
+        case SLOT_SEQUENCE:
+            if (!slot->in_file) {
+                fz_column_reset(column);
+            }
+            fill_lineage(reader, column, slot, n, first_pos);
+            break;
+        }
+        if (live < n) {
+            fz_scan_compact(column, reader->selection, live);
+        }
+    }
+    batch->n_rows = live;
+out:
+    return rc;
+}
+
+static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batch *batch, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = (struct scan_source *)base;
+    struct scan_reader *reader = ptr;
+    batch->n_rows = 0;
+    while (batch->n_rows == 0) {
+        size_t n = 0;
+        int64_t first_pos = 0;
+        bool any = false;
+        FZ_TRY(fz_cancel_check(source->cancel, err));
+        if (!reader->has_morsel) {
+            FZ_TRY(next_morsel(reader, err));
+            if (!reader->has_morsel) {
+                return FZ_OK;
+            }
+        }
+        FZ_TRY(read_rows(reader, batch, &n, &first_pos, err));
+        if (n == 0) {
+            drop_morsel(reader);
+            continue;
+        }
+        FZ_TRY(mark_rows(reader, batch, n, first_pos, &any, err));
+        FZ_TRY(finish_batch(reader, batch, n, first_pos, any, err));
+    }
+out:
+    if (rc != FZ_OK && rc != FZ_CANCELLED && reader->file_ix != SIZE_MAX) {
+        fz_err_context(err, "data file %s", source->plan->base.files[reader->file_ix].entry->file.file_path);
+    }
+    return rc;
+}
+
+// ---- readers and source
+
+static bool is_free(int32_t field_id) { // known without looking into the file
+    return field_id == FZ_ID_FILE || field_id == FZ_ID_POS || field_id == FZ_ID_SPEC_ID || field_id == FZ_ID_PARTITION ||
+           field_id == FZ_ID_FILE_IX || field_id == FZ_ID_DELETED;
+}
+
+static void close_reader(struct fz_source *base, void *ptr) {
+    (void)base;
+    struct scan_reader *reader = ptr;
+    drop_morsel(reader);
+    fz_batch_dispose(&reader->extra);
+    fz_arena_dispose(&reader->file_arena);
+    fz_buf_dispose(&reader->key);
+    fz_free(reader->fields);
+    fz_free(reader);
+}
+
+static enum fz_code open_reader(struct fz_source *base, const size_t *columns, size_t n_columns, void **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = (struct scan_source *)base;
+    struct scan_reader *reader = NULL;
+    FZ_NEW(reader, err);
+    reader->source = source;
+    reader->file_ix = SIZE_MAX;
+    reader->fields = fz_calloc(n_columns ? n_columns : 1, sizeof *reader->fields);
+    if (!reader->fields) {
+        rc = fz_fail_nomem(err, n_columns * sizeof *reader->fields);
+        goto out;
+    }
+    reader->n_fields = n_columns;
+    reader->needs_file = source->plan->n_groups > 0;
+    for (size_t i = 0; i < n_columns; i++) {
+        if (columns[i] >= source->base.n_fields) {
+            rc = fz_fail(err, FZ_BUG, "column %zu of a scan of %zu columns", columns[i], source->base.n_fields);
+            goto out;
+        }
+        reader->fields[i] = &source->base.fields[columns[i]];
+        reader->needs_file = reader->needs_file || !is_free(reader->fields[i]->id);
+    }
+    *out = reader;
+    reader = NULL;
+out:
+    if (reader) {
+        close_reader(base, reader);
+    }
+    return rc;
+}
+
+static void free_source(struct fz_source *base) {
+    struct scan_source *source = (struct scan_source *)base;
+    for (size_t i = source->queue_head; i < source->n_queue; i++) { // not read to the end
+        fz_parquet_file_unref(source->queue[i].file);
+    }
+    fz_free(source->queue);
+    if (source->plan) {
+        fz_scan_plan_unref(&source->plan->base);
+    }
+    pthread_cond_destroy(&source->changed);
+    pthread_mutex_destroy(&source->lock);
+    fz_arena_dispose(&source->arena);
+    fz_free(source);
+}
+
+static const struct fz_source_vtable vtable = {free_source, open_reader, next_batch, close_reader};
+
+static enum fz_code check_special(const struct fz_field *field, struct fz_err *err) {
+    static const struct {
+        int32_t id;
+        enum fz_type_id type;
+    } rows[] = {{FZ_ID_FILE, FZ_TYPE_STRING},       {FZ_ID_POS, FZ_TYPE_LONG},    {FZ_ID_DELETED, FZ_TYPE_BOOLEAN},
+                {FZ_ID_SPEC_ID, FZ_TYPE_INT},       {FZ_ID_ROW_ID, FZ_TYPE_LONG}, {FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, FZ_TYPE_LONG},
+                {FZ_ID_PARTITION, FZ_TYPE_STRUCT}, {FZ_ID_FILE_IX, FZ_TYPE_INT}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].id == field->id && rows[i].type != field->type->id) {
+            return fz_fail(err, FZ_BUG, "metadata column %d is asked with the wrong type", field->id);
+        }
+    }
+    return FZ_OK;
+}
+
+enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = NULL;
+    const struct fz_scan_plan *plan = options->plan;
+    FZ_NEW(source, err);
+    pthread_mutex_init(&source->lock, NULL);
+    pthread_cond_init(&source->changed, NULL);
+    source->plan = fz_scan_impl(fz_scan_plan_ref(options->plan));
+    source->store = options->store;
+    source->cancel = options->cancel;
+    source->keep_deleted = options->keep_deleted;
+    source->only_files = options->only_files;
+    source->skip = options->skip;
+    struct fz_field *fields = fz_arena_memdup(&source->arena, options->fields, options->n_fields * sizeof *fields);
+    if (!fields) {
+        rc = fz_fail_nomem(err, options->n_fields * sizeof *fields);
+        goto out;
+    }
+    for (size_t i = 0; i < options->n_fields; i++) {
+        FZ_TRY(check_special(&fields[i], err));
+    }
+    source->base = (struct fz_source){.vtable = &vtable, .refs = 1, .fields = fields, .n_fields = options->n_fields};
+    source->base.max_threads = options->max_threads > 0 ? options->max_threads : fz_machine_cores();
+    for (size_t i = 0; i < plan->n_files; i++) {
+        if (!options->only_files || options->only_files[i]) {
+            source->base.estimated_rows += plan->files[i].entry->file.record_count;
+        }
+    }
+    *out = &source->base;
+    source = NULL;
+out:
+    if (source) {
+        free_source(&source->base);
+    }
+    return rc;
+}
