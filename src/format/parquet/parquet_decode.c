@@ -21,8 +21,8 @@ void fz_pqr_rle_init(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, un
     *rle = (struct fz_pqr_rle){.pos = data, .end = data + len, .width = width};
 }
 
-void fz_pqr_rle_init_packed(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width) {
-    *rle = (struct fz_pqr_rle){.pos = data + len, .end = data + len, .width = width, .big_endian = true, .packed = data};
+void fz_pqr_rle_init_packed(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width, bool big_endian) {
+    *rle = (struct fz_pqr_rle){.pos = data + len, .end = data + len, .width = width, .big_endian = big_endian, .packed = data};
     rle->left = width > 0 ? len * 8 / width : 0;
 }
 
@@ -39,6 +39,9 @@ bool fz_pqr_rle_run(struct fz_pqr_rle *rle) {
             return false;
         }
         size_t avail = (size_t)(rle->end - rle->pos), count = (size_t)(header >> 1);
+        if (count == 0 && (header & 1)) {
+            return false;
+        }
         if (header & 1) {
             size_t bytes = count * rle->width;
             rle->repeated = false;

@@ -27,13 +27,14 @@ struct fz_pqr_rle {
     unsigned width;        // bits of a value, 0..32
     size_t left;           // values left in the run at hand
     bool repeated;         // the run is one value again and again, else literal
-    bool big_endian;       // the deprecated BIT_PACKED form: one literal run, most significant bit first
+    bool big_endian;       // literal runs have the most significant bit first
     uint32_t value;        // of a repeated run
     const uint8_t *packed; // of a literal run
     size_t packed_at;      // index of its next value
 };
 void fz_pqr_rle_init(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width);
-void fz_pqr_rle_init_packed(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width); // BIT_PACKED
+// BIT_PACKED: one literal run.
+void fz_pqr_rle_init_packed(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width, bool big_endian);
 // Makes sure a run is at hand; false when the bytes are used up or damaged.
 bool fz_pqr_rle_run(struct fz_pqr_rle *rle);
 // Next `n` values of the run at hand (n <= left).

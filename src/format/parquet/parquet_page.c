@@ -160,6 +160,12 @@ static unsigned bits_for(int max_level) {
     return max_level == 0 ? 0 : 32 - (unsigned)__builtin_clz((unsigned)max_level);
 }
 
+// The deprecated BIT_PACKED levels are specified with the most significant bit first, which parquet-mr does; what others wrote, and
+// all other readers expect, has the least significant bit first.
+static bool packs_big_endian(const struct fz_parquet_file *file) {
+    return file->meta.created_by != NULL && strncmp(file->meta.created_by, "parquet-mr", 10) == 0;
+}
+
 // Levels at the start of a version 1 page.
 static enum fz_code open_levels(struct fz_pqr_leaf *leaf, int encoding, int max_level, size_t n, const uint8_t **pos, const uint8_t *end,
                                 struct fz_pqr_rle *out, struct fz_err *err) {
@@ -179,7 +185,11 @@ static enum fz_code open_levels(struct fz_pqr_leaf *leaf, int encoding, int max_
     if (len > avail) {
         return fz_pqr_corrupt(leaf, err, "levels are longer than their page");
     }
-    (encoding == FZ_PQ_RLE ? fz_pqr_rle_init : fz_pqr_rle_init_packed)(out, *pos, len, bits_for(max_level));
+    if (encoding == FZ_PQ_RLE) {
+        fz_pqr_rle_init(out, *pos, len, bits_for(max_level));
+    } else {
+        fz_pqr_rle_init_packed(out, *pos, len, bits_for(max_level), packs_big_endian(leaf->file));
+    }
     *pos += len;
     return FZ_OK;
 }

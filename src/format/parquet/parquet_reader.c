@@ -4,7 +4,7 @@
 
 #include "format/parquet/parquet_reader_priv.h"
 
-enum { COALESCE_GAP_BYTES = 64 << 10, MANY_ELEMENTS = 512, WANTED_ELEMENTS = 1 << 20 };
+enum { COALESCE_GAP_BYTES = 64 << 10, UNCOUNTED_BYTES = 100, MANY_ELEMENTS = 512, WANTED_ELEMENTS = 1 << 20 };
 
 struct span { // bytes of one request
     int64_t start, end;
@@ -32,6 +32,12 @@ struct fz_parquet_reader {
 static int64_t chunk_start(const struct fz_pq_column_chunk *c) {
     bool has_dict = c->dictionary_page_offset > 0 && c->dictionary_page_offset < c->data_page_offset;
     return has_dict ? c->dictionary_page_offset : c->data_page_offset;
+}
+
+// Some writers left page headers out of the chunk's size; what lies behind is read along and needed only then.
+static int64_t chunk_end(const struct fz_parquet_reader *r, const struct fz_pq_column_chunk *c) {
+    int64_t end = chunk_start(c) + c->total_compressed_size, last = r->file->size_bytes - 8;
+    return end >= last ? end : end + UNCOUNTED_BYTES < last ? end + UNCOUNTED_BYTES : last;
 }
 
 static enum fz_code check_chunk(const struct fz_parquet_reader *r, const struct fz_pqr_leaf *leaf, struct fz_err *err) {
@@ -178,7 +184,7 @@ static enum fz_code submit(struct fz_parquet_reader *r, struct fz_err *err) {
         goto out;
     }
     for (size_t i = 0; i < r->n_leaves; i++) {
-        int64_t start = r->leaves[i]->offset, end = start + r->leaves[i]->chunk->total_compressed_size;
+        int64_t start = r->leaves[i]->offset, end = chunk_end(r, r->leaves[i]->chunk);
         struct span *last = r->n_spans > 0 ? &r->spans[r->n_spans - 1] : NULL;
         if (last != NULL && start <= last->end + COALESCE_GAP_BYTES) {
             last->end = end > last->end ? end : last->end;
@@ -221,7 +227,7 @@ static enum fz_code await_bytes(struct fz_parquet_reader *r, struct fz_err *err)
             span++;
         }
         leaf->pos = r->spans[span].bytes + (leaf->offset - r->spans[span].start);
-        leaf->end = leaf->pos + leaf->chunk->total_compressed_size;
+        leaf->end = leaf->pos + (chunk_end(r, leaf->chunk) - leaf->offset);
     }
     r->ready = true;
     return FZ_OK;

@@ -1,12 +1,14 @@
 // The footer's flat list of schema elements as a tree of Iceberg shape. Lists and maps come in several historic forms; the rules are
 // the "backward-compatibility rules" of the Parquet format (LogicalTypes.md, section Nested Types).
+#include <stdlib.h>
+
 #include "base/text.h"
 #include "format/parquet/parquet_reader_priv.h"
 
 struct raw {
     const struct fz_pq_schema_element *element;
     struct raw *children;
-    size_t n_children, leaf;
+    size_t n_children, leaf, n_leaves; // index of the leaf; leaves below (1 for a leaf)
 };
 
 struct builder {
@@ -19,6 +21,36 @@ struct builder {
 
 static enum fz_code bad_schema(struct builder *b, const char *what) {
     return fz_fail(b->err, FZ_CORRUPT, "%s: the schema is damaged: %s", b->file->location, what);
+}
+
+// Annotations of numbers say which physical type they need.
+static enum fz_code check_annotation(struct builder *b, const struct fz_pq_schema_element *e) {
+    int needs = -1;
+    switch (e->converted) {
+    case FZ_PQ_CONV_DATE:
+    case FZ_PQ_CONV_TIME_MILLIS:
+    case FZ_PQ_CONV_UINT_8:
+    case FZ_PQ_CONV_UINT_16:
+    case FZ_PQ_CONV_UINT_32:
+    case FZ_PQ_CONV_INT_8:
+    case FZ_PQ_CONV_INT_16:
+    case FZ_PQ_CONV_INT_32:
+        needs = FZ_PQ_INT32;
+        break;
+    case FZ_PQ_CONV_TIME_MICROS:
+    case FZ_PQ_CONV_TIMESTAMP_MILLIS:
+    case FZ_PQ_CONV_TIMESTAMP_MICROS:
+    case FZ_PQ_CONV_UINT_64:
+    case FZ_PQ_CONV_INT_64:
+        needs = FZ_PQ_INT64;
+        break;
+    default:
+        break;
+    }
+    if (needs >= 0 && e->type != needs) {
+        return bad_schema(b, "the annotation of a column does not fit its physical type");
+    }
+    return FZ_OK;
 }
 
 static enum fz_code read_raw(struct builder *b, struct raw *out, int depth) {
@@ -42,7 +74,8 @@ static enum fz_code read_raw(struct builder *b, struct raw *out, int depth) {
             return bad_schema(b, "a column of fixed length has no length");
         }
         out->leaf = b->n_leaves++;
-        return FZ_OK;
+        out->n_leaves = 1;
+        return check_annotation(b, e);
     }
     if (e->num_children < 0 || (size_t)e->num_children > meta->n_schema - b->next) {
         return bad_schema(b, "a group has an impossible number of children");
@@ -57,6 +90,7 @@ static enum fz_code read_raw(struct builder *b, struct raw *out, int depth) {
         if (rc != FZ_OK) {
             return rc;
         }
+        out->n_leaves += out->children[i].n_leaves;
     }
     return FZ_OK;
 }
@@ -74,12 +108,13 @@ static bool is_list(const struct raw *r) {
     return annotated && r->n_children == 1 && is_repeated(&r->children[0]);
 }
 
-static bool is_map(const struct raw *r) {
+// A map; with `n_children` 1 it has keys only, which is a list of them.
+static bool is_map(const struct raw *r, size_t n_children) {
     const struct fz_pq_schema_element *e = r->element;
-    bool annotated = e->logical == FZ_PQ_LOGICAL_MAP || (e->logical == FZ_PQ_LOGICAL_NONE && (e->converted == FZ_PQ_CONV_MAP ||
-                                                                                              e->converted == FZ_PQ_CONV_MAP_KEY_VALUE));
-    return annotated && r->n_children == 1 && is_repeated(&r->children[0]) && is_group(&r->children[0]) && r->children[0].n_children == 2 &&
-           !is_repeated(&r->children[0].children[0]);
+    bool old = e->converted == FZ_PQ_CONV_MAP || e->converted == FZ_PQ_CONV_MAP_KEY_VALUE;
+    bool annotated = e->logical == FZ_PQ_LOGICAL_MAP || (e->logical == FZ_PQ_LOGICAL_NONE && old);
+    return annotated && r->n_children == 1 && is_repeated(&r->children[0]) && is_group(&r->children[0]) &&
+           r->children[0].n_children == n_children && !is_repeated(&r->children[0].children[0]);
 }
 
 // Whether the repeated child of a list is the element itself (two-level forms).
@@ -141,10 +176,27 @@ static enum fz_code build_leaf(struct builder *b, const struct raw *r, int def, 
 }
 
 static int32_t id_of(struct builder *b, const struct raw *r) {
-    if (r->element->field_id >= 0) {
+    if (b->file->has_ids && r->element->field_id >= 0) {
         return r->element->field_id;
     }
     return b->next_id < INT32_MAX ? b->next_id++ : b->next_id;
+}
+
+// Groups without any column below hold nothing, and are left out.
+static enum fz_code build_struct(struct builder *b, const struct raw *r, int def, int rep, struct fz_pqr_node *out) {
+    enum fz_code rc = FZ_OK;
+    size_t n = 0;
+    out->kind = FZ_PQR_STRUCT;
+    FZ_TRY(take_children(b, out, r->n_children));
+    for (size_t i = 0; i < r->n_children; i++) {
+        if (r->children[i].n_leaves > 0) {
+            FZ_TRY(build(b, &r->children[i], def, rep, false, &out->children[n++]));
+        }
+    }
+    out->n_children = n;
+    rc = finish_nested(b, out);
+out:
+    return rc;
 }
 
 static enum fz_code build(struct builder *b, const struct raw *r, int def, int rep, bool as_element, struct fz_pqr_node *out) {
@@ -171,16 +223,16 @@ static enum fz_code build(struct builder *b, const struct raw *r, int def, int r
         rc = build_leaf(b, r, def, rep, out);
         goto out;
     }
-    if (is_list(r) || is_map(r)) {
+    if (is_list(r) || is_map(r, 1) || is_map(r, 2)) {
         const struct raw *repeated = &r->children[0];
-        out->kind = is_list(r) ? FZ_PQR_LIST : FZ_PQR_MAP;
+        out->kind = is_map(r, 2) ? FZ_PQR_MAP : FZ_PQR_LIST;
         out->def_element = def + 1;
         out->rep = rep + 1;
         FZ_TRY(take_children(b, out, out->kind == FZ_PQR_MAP ? 2 : 1));
         if (out->kind == FZ_PQR_MAP) {
             FZ_TRY(build(b, &repeated->children[0], def + 1, rep + 1, false, &out->children[0]));
             FZ_TRY(build(b, &repeated->children[1], def + 1, rep + 1, false, &out->children[1]));
-        } else if (repeated_is_element(r)) {
+        } else if (is_list(r) && repeated_is_element(r)) {
             FZ_TRY(build(b, repeated, def + 1, rep + 1, true, &out->children[0]));
         } else {
             FZ_TRY(build(b, &repeated->children[0], def + 1, rep + 1, false, &out->children[0]));
@@ -188,32 +240,44 @@ static enum fz_code build(struct builder *b, const struct raw *r, int def, int r
         rc = finish_nested(b, out);
         goto out;
     }
-    out->kind = FZ_PQR_STRUCT;
-    FZ_TRY(take_children(b, out, r->n_children));
-    for (size_t i = 0; i < r->n_children; i++) {
-        FZ_TRY(build(b, &r->children[i], def, rep, false, &out->children[i]));
-    }
-    rc = finish_nested(b, out);
+    rc = build_struct(b, r, def, rep, out);
 out:
     return rc;
 }
 
-static void scan_ids(struct builder *b) {
+static int compare_ids(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// Whether the file has field ids that name its columns (some writers give all columns the same one, which names none), and which
+// number comes after them.
+static enum fz_code scan_ids(struct builder *b) {
     const struct fz_pq_file *meta = &b->file->meta;
-    int32_t largest = 0;
-    for (size_t i = 1; i < meta->n_schema; i++) {
-        int32_t id = meta->schema[i].field_id;
-        b->file->has_ids = b->file->has_ids || id >= 0;
-        largest = id > largest && id < INT32_MAX - 1000000 ? id : largest;
+    int32_t *ids = fz_arena_array(&b->scratch, meta->n_schema, sizeof *ids);
+    size_t n = 0;
+    if (ids == NULL) {
+        return fz_fail_nomem(b->err, meta->n_schema * sizeof *ids);
     }
-    b->next_id = largest + 1;
+    for (size_t i = 1; i < meta->n_schema; i++) {
+        if (meta->schema[i].field_id >= 0) {
+            ids[n++] = meta->schema[i].field_id;
+        }
+    }
+    qsort(ids, n, sizeof *ids, compare_ids);
+    b->file->has_ids = n > 0;
+    for (size_t i = 1; i < n; i++) {
+        b->file->has_ids = b->file->has_ids && ids[i] != ids[i - 1];
+    }
+    b->next_id = b->file->has_ids && ids[n - 1] < INT32_MAX ? ids[n - 1] + 1 : 1;
+    return FZ_OK;
 }
 
 enum fz_code fz_pqr_schema_build(struct fz_parquet_file *file, struct fz_err *err) {
     struct builder b = {.file = file, .err = err};
     struct raw root = {0};
     enum fz_code rc = FZ_OK;
-    scan_ids(&b);
+    FZ_TRY(scan_ids(&b));
     FZ_TRY(read_raw(&b, &root, 0));
     if (b.next != file->meta.n_schema) {
         rc = bad_schema(&b, "elements are left over");
@@ -225,12 +289,8 @@ enum fz_code fz_pqr_schema_build(struct fz_parquet_file *file, struct fz_err *er
         rc = fz_fail_nomem(err, b.n_leaves * sizeof *file->leaves);
         goto out;
     }
-    file->root = (struct fz_pqr_node){.kind = FZ_PQR_STRUCT, .name = root.element->name, .required = true};
-    FZ_TRY(take_children(&b, &file->root, root.n_children));
-    for (size_t i = 0; i < root.n_children; i++) {
-        FZ_TRY(build(&b, &root.children[i], 0, 0, false, &file->root.children[i]));
-    }
-    rc = finish_nested(&b, &file->root);
+    file->root = (struct fz_pqr_node){.name = root.element->name, .required = true};
+    rc = build_struct(&b, &root, 0, 0, &file->root);
 out:
     fz_arena_dispose(&b.scratch);
     return rc;

@@ -149,7 +149,9 @@ static void put_leaf(struct fz_buf *out, const struct fz_pqr_node *node, const s
     }
     default: {
         const struct fz_string *s = (const struct fz_string *)c->data + row;
-        if (t->id == FZ_TYPE_STRING) {
+        bool is_enum = node->element->logical == FZ_PQ_LOGICAL_ENUM ||
+                       (node->element->logical == FZ_PQ_LOGICAL_NONE && node->element->converted == FZ_PQ_CONV_ENUM);
+        if (t->id == FZ_TYPE_STRING && !is_enum) { // the recording shows enums as bytes, as PyArrow does
             put_json(out, fz_string_ptr(s), s->length);
         } else {
             put_hex(out, (const uint8_t *)fz_string_ptr(s), s->length);
@@ -388,7 +390,8 @@ static int compare_columns(const char *name, const json_t *line, const struct fz
     const struct fz_type *schema = fz_parquet_file_schema(file);
     int wrong = 0;
     size_t i;
-    if (json_integer_value(json_object_get(line, "num_rows")) != r->rows) {
+    int64_t rows = json_integer_value(json_object_get(line, "num_rows"));
+    if (rows != r->rows && rows != file->meta.num_rows) { // one file says 0 and has a row group with one row; its hashes count that row
         print_error("%s: %lld rows, expected %lld\n", name, (long long)r->rows,
                     (long long)json_integer_value(json_object_get(line, "num_rows")));
         wrong++;
