@@ -68,7 +68,7 @@ static const struct {
 _Static_assert(sizeof type_names / sizeof type_names[0] == N_TYPE_IDS, "every type has a name");
 
 const struct fz_type *fz_type_primitive(enum fz_type_id id) {
-    return (size_t)id < N_TYPE_IDS && shared_types[id].id == id ? &shared_types[id] : NULL;
+    return id >= FZ_TYPE_BOOLEAN && (size_t)id < N_TYPE_IDS && shared_types[id].id == id ? &shared_types[id] : NULL;
 }
 
 const struct fz_type *fz_type_decimal(struct fz_arena *arena, int precision, int scale) {
