@@ -48,7 +48,8 @@ const struct fz_sort_order *fz_metadata_sort_order(const struct fz_metadata *m, 
             return &m->sort_orders[i];
         }
     }
-    return NULL;
+    static const struct fz_sort_order unsorted = {0}; // every table has it, listed or not
+    return order_id == 0 ? &unsorted : NULL;
 }
 
 const struct fz_snapshot *fz_metadata_snapshot(const struct fz_metadata *m, int64_t snapshot_id) {

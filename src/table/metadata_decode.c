@@ -81,6 +81,12 @@ static enum fz_code decode_schemas(struct decoder *d) {
             fz_err_context(d->err, "schemas[%zu]", i);
             goto out;
         }
+        for (size_t j = 0; j < i; j++) {
+            if (m->schemas[j].schema_id == m->schemas[i].schema_id) {
+                rc = fz_fail(d->err, FZ_CORRUPT, "schema id %d is used twice", m->schemas[i].schema_id);
+                goto out;
+            }
+        }
     }
     m->n_schemas = n;
     if (fz_metadata_current_schema(m) == NULL) {
@@ -205,7 +211,7 @@ static enum fz_code decode_snapshot(struct decoder *d, const json_t *json, struc
     s->schema_id = -1;
     FZ_TRY(fz_json_i64(json, "snapshot-id", true, &s->snapshot_id, d->err));
     FZ_TRY(fz_json_i64(json, "parent-snapshot-id", false, &s->parent_snapshot_id, d->err));
-    FZ_TRY(fz_json_i64(json, "sequence-number", false, &s->sequence_number, d->err));
+    FZ_TRY(fz_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL, &s->sequence_number, d->err));
     FZ_TRY(fz_json_i64(json, "timestamp-ms", true, &s->timestamp_ms, d->err));
     FZ_TRY(fz_json_i32(json, "schema-id", false, &s->schema_id, d->err));
     FZ_TRY(fz_json_i64(json, "first-row-id", false, &s->first_row_id, d->err));
@@ -322,7 +328,7 @@ static enum fz_code decode_refs(struct decoder *d) {
         goto out;
     }
     const json_t *refs = json_object_get(d->root, "refs");
-    if (refs != NULL && !json_is_null(refs) && !json_is_object(refs)) {
+    if (refs != NULL && !json_is_object(refs)) {
         rc = fz_fail(d->err, FZ_CORRUPT, "member \"refs\" is not an object");
         goto out;
     }
@@ -412,6 +418,10 @@ static enum fz_code decode_head(struct decoder *d) {
     }
     FZ_TRY(fz_json_text(d->arena, d->root, "table-uuid", m->format_version > 1, &m->table_uuid, d->err));
     FZ_TRY(fz_json_text(d->arena, d->root, "location", true, &m->location, d->err));
+    if (m->location[0] == 0) {
+        rc = fz_fail(d->err, FZ_CORRUPT, "member \"location\" is empty");
+        goto out;
+    }
     FZ_TRY(fz_json_i64(d->root, "last-sequence-number", m->format_version > 1, &m->last_sequence_number, d->err));
     FZ_TRY(fz_json_i64(d->root, "last-updated-ms", true, &m->last_updated_ms, d->err));
     FZ_TRY(fz_json_i32(d->root, "last-column-id", true, &m->last_column_id, d->err));
@@ -434,6 +444,10 @@ static enum fz_code decode(struct decoder *d) {
     FZ_TRY(decode_schemas(d));
     FZ_TRY(decode_specs(d));
     FZ_TRY(decode_sort_orders(d));
+    if (json_is_null(json_object_get(d->root, "properties"))) {
+        rc = fz_fail(d->err, FZ_CORRUPT, "member \"properties\" is null");
+        goto out;
+    }
     FZ_TRY(fz_json_strings(d->arena, d->root, "properties", NULL, &d->m->properties, &d->m->n_properties, d->err));
     FZ_TRY(decode_snapshots(d));
     FZ_TRY(decode_refs(d));
