@@ -23,7 +23,8 @@ enum fz_code fz_duck_reopen(struct fz_duck *duck, struct fz_err *err);
 bool fz_duck_is_broken(const struct fz_duck *duck);
 
 // Makes a source readable as `fz_scan(id)`; columns are named c<field id> with types of data/batch.h's layout (struct fields f1..fn,
-// by position). Takes a reference until fz_duck_unregister, which may be called while a result still reads.
+// by position). Takes a reference until fz_duck_unregister, which may be called while a result still reads. A source is one pass
+// over its rows, shared by its readers: a statement that reads the same rows twice needs two sources (BUG otherwise).
 enum fz_code fz_duck_register(struct fz_duck *duck, struct fz_source *source, int64_t *out_id, struct fz_err *err);
 void fz_duck_unregister(struct fz_duck *duck, int64_t id);
 

@@ -289,6 +289,7 @@ enum fz_code fz_duck_execute(struct fz_duck *duck, duckdb_prepared_statement sta
                              duckdb_result *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     duckdb_pending_result pending = NULL;
+    duck->statement++;
     duckdb_state state = streaming ? duckdb_pending_prepared_streaming(statement, &pending)
                                    : duckdb_pending_prepared(statement, &pending);
     if (state != DuckDBSuccess) {

@@ -39,9 +39,11 @@ struct fz_duck {
     struct {
         int64_t id;
         struct fz_source *source;
+        int64_t scanned_in; // number of the statement that last began to read it
     } *sources;
     size_t n_sources, sources_cap;
     int64_t next_source_id;
+    int64_t statement; // counts executions
 
     // The sink of the running fz_duck_run_into.
     struct fz_sink *sink;

@@ -10,6 +10,7 @@ enum fz_code fz_duck_register(struct fz_duck *duck, struct fz_source *source, in
     FZ_TRY(fz_grow((void **)&duck->sources, &duck->sources_cap, duck->n_sources + 1, sizeof *duck->sources, err));
     duck->sources[duck->n_sources].id = ++duck->next_source_id;
     duck->sources[duck->n_sources].source = fz_source_ref(source);
+    duck->sources[duck->n_sources].scanned_in = 0;
     duck->n_sources++;
     *out_id = duck->next_source_id;
 out:
@@ -82,8 +83,30 @@ static void bind_scan(duckdb_bind_info info) {
     duckdb_bind_set_cardinality(info, source->estimated_rows > 0 ? (idx_t)source->estimated_rows : 0, false);
 }
 
+// Readers of a source share its rows, so two scans of one source in a statement would each see a part of them.
+static bool begin_scan(struct fz_duck *duck, const struct fz_source *source) {
+    bool again = false;
+    pthread_mutex_lock(&duck->lock);
+    for (size_t i = 0; i < duck->n_sources; i++) {
+        if (duck->sources[i].source == source) {
+            again = again || duck->sources[i].scanned_in == duck->statement;
+            duck->sources[i].scanned_in = duck->statement;
+        }
+    }
+    pthread_mutex_unlock(&duck->lock);
+    return !again;
+}
+
 static void init_scan(duckdb_init_info info) {
+    struct fz_duck *duck = duckdb_init_get_extra_info(info);
     struct fz_source *source = duckdb_init_get_bind_data(info);
+    if (!begin_scan(duck, source)) {
+        struct fz_err err = FZ_ERR_INIT;
+        fz_fail(&err, FZ_BUG, "one source is read twice in a statement; register one for each reference");
+        fz_duck_slot_put(duck, &err);
+        duckdb_init_set_error(info, err.message);
+        return;
+    }
     duckdb_init_set_max_threads(info, source->max_threads > 0 ? (idx_t)source->max_threads : 1);
 }
 

@@ -149,7 +149,7 @@ static enum fz_code read_delete_file(struct fz_scan_plan_impl *impl, struct fz_s
                      entry->file.file_format);
         goto out;
     }
-    FZ_TRY(fz_parquet_file_open(impl->store, entry->file.file_path, entry->file.file_size_in_bytes, cancel, &file, err));
+    FZ_TRY(fz_scan_open_parquet(impl->store, &entry->file, cancel, &file, err));
     FZ_TRY(fz_batch_init(&batch, group->fields, group->n_ids, FZ_BATCH_ROWS, err));
     const struct fz_pq_file *meta = fz_parquet_file_meta(file);
     for (size_t g = 0; g < meta->n_row_groups; g++) {

@@ -160,3 +160,18 @@ enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadat
 out:
     return rc;
 }
+
+enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel,
+                                  struct fz_parquet_file **out, struct fz_err *err) {
+    struct fz_err first = FZ_ERR_INIT, ignored = FZ_ERR_INIT;
+    int64_t size = 0;
+    enum fz_code rc = fz_parquet_file_open(store, data->file_path, data->file_size_in_bytes, cancel, out, &first);
+    bool lied = rc == FZ_CORRUPT && fz_store_size(store, data->file_path, &size, &ignored) == FZ_OK && size != data->file_size_in_bytes;
+    if (lied) {
+        return fz_parquet_file_open(store, data->file_path, size, cancel, out, err);
+    }
+    if (rc != FZ_OK && err && err->code == FZ_OK) {
+        *err = first;
+    }
+    return rc;
+}

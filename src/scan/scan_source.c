@@ -146,7 +146,7 @@ static enum fz_code open_file(struct scan_source *source, size_t file_ix, struct
                      data->file_path, data->file_format);
         goto out;
     }
-    FZ_TRY(fz_parquet_file_open(source->store, data->file_path, data->file_size_in_bytes, source->cancel, &file, err));
+    FZ_TRY(fz_scan_open_parquet(source->store, data, source->cancel, &file, err));
     FZ_TRY(push_morsels(source, file_ix, file, err));
 out:
     if (file) {

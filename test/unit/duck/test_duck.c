@@ -241,6 +241,11 @@ static void cardinality_projection_and_lifetime(void **state) {
     assert_int_equal(source.base.refs, 1);
     assert_int_equal(source.open_readers, 0);
     assert_true(source.next_row < 1000000);
+    // Two scans of one source would share its rows.
+    snprintf(sql, sizeof sql, "SELECT a.c1 FROM fz_scan(%lld) a JOIN fz_scan(%lld) b ON a.c1 = b.c1", (long long)id, (long long)id);
+    assert_int_equal(fz_duck_exec(duck, sql, &err), FZ_BUG);
+    assert_non_null(strstr(err.message, "read twice"));
+    fz_err_reset(&err);
     // An unknown number is our bug.
     snprintf(sql, sizeof sql, "SELECT c1 FROM fz_scan(%lld)", (long long)id2);
     assert_int_equal(fz_duck_query(duck, sql, f, 1, &result, &err), FZ_BUG);

@@ -1,0 +1,252 @@
+// Reading a plan to the end with several threads, rows as JSON lines in the form of the shared data's README (sorted by bytes).
+#ifndef FZ_TEST_SCAN_ROWS_H
+#define FZ_TEST_SCAN_ROWS_H
+
+#include "leak_check.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "scan/scan.h"
+
+static inline void json_text(struct fz_buf *out, const char *ptr, size_t len) {
+    fz_buf_putc(out, '"');
+    for (size_t i = 0; i < len; i++) {
+        if (ptr[i] == '"' || ptr[i] == '\\') {
+            fz_buf_printf(out, "\\%c", ptr[i]);
+        } else if ((unsigned char)ptr[i] < 0x20) {
+            fz_buf_printf(out, "\\u%04x", ptr[i]);
+        } else {
+            fz_buf_putc(out, ptr[i]);
+        }
+    }
+    fz_buf_putc(out, '"');
+}
+
+static inline void json_time(struct fz_buf *out, int64_t of_day, int64_t per_second, int digits) {
+    int64_t s = of_day / per_second;
+    fz_buf_printf(out, "%02d:%02d:%02d.%0*lld", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60), digits, (long long)(of_day % per_second));
+}
+
+static inline void json_timestamp(struct fz_buf *out, int64_t v, int64_t per_second, int digits, bool zone) {
+    int64_t per_day = 86400 * per_second, days = v / per_day, rest = v % per_day;
+    if (rest < 0) {
+        rest += per_day;
+        days--;
+    }
+    fz_buf_putc(out, '"');
+    fz_format_date(out, (int32_t)days);
+    fz_buf_putc(out, 'T');
+    json_time(out, rest, per_second, digits);
+    fz_buf_puts(out, zone ? "+00:00\"" : "\"");
+}
+
+static inline void json_float(struct fz_buf *out, double v, int digits) {
+    if (isnan(v)) {
+        fz_buf_puts(out, "\"NaN\"");
+    } else if (isinf(v)) {
+        fz_buf_puts(out, v < 0 ? "\"-Infinity\"" : "\"Infinity\"");
+    } else {
+        fz_buf_printf(out, "%.*g", digits, v);
+    }
+}
+
+static inline int compare_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static inline void json_value(struct fz_buf *out, const struct fz_value *v) {
+    if (v->is_null) {
+        fz_buf_puts(out, "null");
+        return;
+    }
+    switch ((int)v->type->id) {
+    case FZ_TYPE_BOOLEAN:
+        fz_buf_puts(out, v->u.boolean ? "true" : "false");
+        break;
+    case FZ_TYPE_INT:
+    case FZ_TYPE_LONG:
+        fz_buf_printf(out, "%lld", (long long)v->u.i64);
+        break;
+    case FZ_TYPE_FLOAT:
+        json_float(out, (double)v->u.f32, 9);
+        break;
+    case FZ_TYPE_DOUBLE:
+        json_float(out, v->u.f64, 17);
+        break;
+    case FZ_TYPE_TIME:
+        fz_buf_putc(out, '"');
+        json_time(out, v->u.i64, 1000000, 6);
+        fz_buf_putc(out, '"');
+        break;
+    case FZ_TYPE_TIMESTAMP:
+    case FZ_TYPE_TIMESTAMPTZ:
+        json_timestamp(out, v->u.i64, 1000000, 6, v->type->id == FZ_TYPE_TIMESTAMPTZ);
+        break;
+    case FZ_TYPE_TIMESTAMP_NS:
+    case FZ_TYPE_TIMESTAMPTZ_NS:
+        json_timestamp(out, v->u.i64, 1000000000, 9, v->type->id == FZ_TYPE_TIMESTAMPTZ_NS);
+        break;
+    case FZ_TYPE_STRING:
+        json_text(out, v->u.bytes.ptr, v->u.bytes.len);
+        break;
+    case FZ_TYPE_FIXED:
+    case FZ_TYPE_BINARY:
+        fz_buf_putc(out, '"');
+        fz_hex_encode(out, v->u.bytes.ptr, v->u.bytes.len);
+        fz_buf_putc(out, '"');
+        break;
+    case FZ_TYPE_STRUCT:
+        fz_buf_putc(out, '{');
+        for (size_t i = 0; i < v->u.nested.n; i++) {
+            fz_buf_puts(out, i ? "," : "");
+            json_text(out, v->type->fields[i].name, strlen(v->type->fields[i].name));
+            fz_buf_putc(out, ':');
+            json_value(out, &v->u.nested.items[i]);
+        }
+        fz_buf_putc(out, '}');
+        break;
+    case FZ_TYPE_LIST:
+        fz_buf_putc(out, '[');
+        for (size_t i = 0; i < v->u.nested.n; i++) {
+            fz_buf_puts(out, i ? "," : "");
+            json_value(out, &v->u.nested.items[i]);
+        }
+        fz_buf_putc(out, ']');
+        break;
+    case FZ_TYPE_MAP: {
+        size_t n = v->u.nested.n / 2;
+        char **pairs = calloc(n + 1, sizeof *pairs);
+        for (size_t i = 0; i < n; i++) {
+            struct fz_buf pair = {0};
+            fz_buf_putc(&pair, '[');
+            json_value(&pair, &v->u.nested.items[2 * i]);
+            fz_buf_putc(&pair, ',');
+            json_value(&pair, &v->u.nested.items[2 * i + 1]);
+            fz_buf_putc(&pair, ']');
+            pairs[i] = fz_buf_take(&pair);
+        }
+        qsort(pairs, n, sizeof *pairs, compare_text);
+        fz_buf_putc(out, '[');
+        for (size_t i = 0; i < n; i++) {
+            fz_buf_printf(out, "%s%s", i ? "," : "", pairs[i]);
+            fz_free(pairs[i]);
+        }
+        fz_buf_putc(out, ']');
+        free(pairs);
+        break;
+    }
+    default: // decimal, date, uuid
+        fz_buf_putc(out, '"');
+        fz_value_print(out, v);
+        fz_buf_putc(out, '"');
+    }
+}
+
+struct scan_rows {
+    char **lines;
+    size_t n, cap;
+    pthread_mutex_t lock;
+    struct fz_source *source;
+    struct fz_err err;
+    int n_readers_with_rows;
+};
+
+static inline void *read_some(void *ptr) {
+    struct scan_rows *rows = ptr;
+    struct fz_source *source = rows->source;
+    struct fz_batch batch = {0};
+    struct fz_arena arena = {0};
+    struct fz_err err = FZ_ERR_INIT;
+    void *reader = NULL;
+    size_t columns[256];
+    enum fz_code rc = FZ_OK;
+    bool any = false;
+    for (size_t i = 0; i < source->n_fields; i++) {
+        columns[i] = i;
+    }
+    FZ_TRY(fz_batch_init(&batch, source->fields, source->n_fields, FZ_BATCH_ROWS, &err));
+    FZ_TRY(source->vtable->open(source, columns, source->n_fields, &reader, &err));
+    for (;;) {
+        FZ_TRY(source->vtable->next(source, reader, &batch, &err));
+        if (batch.n_rows == 0) {
+            break;
+        }
+        any = true;
+        for (size_t r = 0; r < batch.n_rows; r++) {
+            struct fz_buf line = {0};
+            fz_buf_putc(&line, '{');
+            for (size_t i = 0; i < batch.n_columns; i++) {
+                struct fz_value v = fz_value_at(&batch.columns[i], r, &arena);
+                fz_buf_puts(&line, i ? "," : "");
+                json_text(&line, source->fields[i].name, strlen(source->fields[i].name));
+                fz_buf_putc(&line, ':');
+                json_value(&line, &v);
+            }
+            fz_buf_putc(&line, '}');
+            pthread_mutex_lock(&rows->lock);
+            fz_grow((void **)&rows->lines, &rows->cap, rows->n + 1, sizeof *rows->lines, &err);
+            rows->lines[rows->n++] = fz_buf_take(&line);
+            pthread_mutex_unlock(&rows->lock);
+        }
+        fz_arena_dispose(&arena);
+    }
+out:
+    if (reader) {
+        source->vtable->close(source, reader);
+    }
+    fz_batch_dispose(&batch);
+    fz_arena_dispose(&arena);
+    pthread_mutex_lock(&rows->lock);
+    if (rc != FZ_OK && rows->err.code == FZ_OK) {
+        rows->err = err;
+    }
+    rows->n_readers_with_rows += any;
+    pthread_mutex_unlock(&rows->lock);
+    return NULL;
+}
+
+static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *options, int threads, struct scan_rows *out) {
+    pthread_t ids[8];
+    *out = (struct scan_rows){0};
+    pthread_mutex_init(&out->lock, NULL);
+    if (fz_scan_source_new(options, &out->source, &out->err) != FZ_OK) {
+        return out->err.code;
+    }
+    for (int i = 0; i < threads; i++) {
+        pthread_create(&ids[i], NULL, read_some, out);
+    }
+    for (int i = 0; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+    }
+    fz_source_unref(out->source);
+    if (out->n) {
+        qsort(out->lines, out->n, sizeof *out->lines, compare_text);
+    }
+    return out->err.code;
+}
+
+static inline uint64_t scan_rows_hash(const struct scan_rows *rows) {
+    struct fz_buf all = {0};
+    for (size_t i = 0; i < rows->n; i++) {
+        fz_buf_puts(&all, rows->lines[i]);
+        fz_buf_putc(&all, '\n');
+    }
+    uint64_t hash = fz_hash64(all.ptr ? all.ptr : "", all.len, 0);
+    fz_buf_dispose(&all);
+    return hash;
+}
+
+static inline void scan_rows_dispose(struct scan_rows *rows) {
+    for (size_t i = 0; i < rows->n; i++) {
+        fz_free(rows->lines[i]);
+    }
+    fz_free(rows->lines);
+    *rows = (struct scan_rows){0};
+}
+
+#endif
