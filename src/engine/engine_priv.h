@@ -1,0 +1,138 @@
+// What the files of engine/ share: the session's state, one running statement, small row sets.
+#ifndef FZ_ENGINE_ENGINE_PRIV_H
+#define FZ_ENGINE_ENGINE_PRIV_H
+
+#include "base/map.h"
+#include "engine/session.h"
+
+struct fz_engine_view { // a temporary view: its query's text, parsed again at each use
+    char *name, *query_text;
+    char **columns;
+    size_t n_columns;
+};
+
+struct fz_engine {
+    struct fz_log log;
+    struct fz_map settings; // key -> char * (owned)
+    struct fz_store *store;
+    struct fz_cancel cancel;
+    struct fz_budget budget;
+    struct fz_duck *duck;
+    struct fz_catalog **catalogs; // opened ones
+    size_t n_catalogs, cap_catalogs;
+    char *current_catalog;
+    char **current_levels; // current namespace
+    size_t n_current_levels;
+    struct fz_engine_view *views;
+    size_t n_views, cap_views;
+    int64_t statement_now_us;
+};
+
+// A table as a statement sees it: behind fz_sql_table.handle.
+enum fz_table_kind { FZ_TABLE_DATA, FZ_TABLE_METADATA };
+struct fz_engine_table {
+    enum fz_table_kind kind;
+    struct fz_catalog *catalog;
+    struct fz_table_name name;
+    struct fz_metadata *metadata; // released with the statement
+    const struct fz_schema *schema;
+    int64_t snapshot_id;          // -1: empty
+    const char *branch;           // NULL: main, or not a branch
+    const char *metadata_table;   // "snapshots"
+    bool time_travel;             // a snapshot, tag or time: may not be written to
+};
+
+struct loaded;
+// One running statement; lives until its result is freed.
+struct fz_statement {
+    struct fz_engine *engine;
+    struct fz_arena arena;
+    const char *sql;
+    struct fz_ast_stmt *ast;
+    struct loaded *loaded;         // tables loaded so far, resolve.c
+    struct fz_metadata **metadata; // to unref
+    size_t n_metadata, cap_metadata;
+    int64_t *registered; // engine sources to unregister
+    size_t n_registered, cap_registered;
+};
+
+// Rows made by the engine itself (SHOW, DESCRIBE, metadata tables).
+struct fz_rows {
+    struct fz_arena arena; // values
+    const struct fz_field *fields;
+    size_t n_fields;
+    struct fz_value *values; // n_rows * n_fields
+    size_t n_rows, cap_values;
+};
+void fz_rows_init(struct fz_rows *rows, const struct fz_field *fields, size_t n_fields);
+void fz_rows_dispose(struct fz_rows *rows);
+enum fz_code fz_rows_add(struct fz_rows *rows, const struct fz_value *values, struct fz_err *err); // borrows nested parts and bytes
+// A source over the rows; takes them over (the struct is emptied).
+enum fz_code fz_rows_source(struct fz_rows *rows, struct fz_source **out, struct fz_err *err);
+
+struct fz_engine_result {
+    struct fz_statement *statement;
+    const struct fz_field *fields;
+    size_t n_fields;
+    struct fz_duck_result *duck; // or rows:
+    struct fz_source *source;
+    void *reader;
+    struct fz_batch batch;
+};
+
+// settings.c
+const char *fz_setting(struct fz_engine *e, const char *key, const char *fallback);
+enum fz_code fz_setting_set(struct fz_engine *e, const char *key, const char *value, struct fz_err *err);
+bool fz_setting_is_secret(const char *key);
+
+// catalogs.c
+enum fz_code fz_engine_catalog(struct fz_engine *e, const char *name, struct fz_catalog **out, struct fz_err *err); // NOT_FOUND
+bool fz_engine_has_catalog(struct fz_engine *e, const char *name);
+// Catalog, namespace and object of a written name; levels in `arena`. `is_namespace`: all parts are levels.
+enum fz_code fz_engine_split_name(struct fz_engine *e, struct fz_arena *arena, const struct fz_ast_name *name, bool is_namespace, struct fz_catalog **catalog,
+                                  struct fz_table_name *out, struct fz_err *err);
+
+// resolve.c
+enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out, struct fz_err *err);
+enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_ast_query **view_query,
+                                   const char ***view_columns, struct fz_err *err);
+struct fz_sql_env fz_statement_env(struct fz_statement *s);
+struct fz_engine_view *fz_engine_find_view(struct fz_engine *e, const char *name);
+
+// metadata_tables.c
+bool fz_is_metadata_table(const char *name);
+enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *table, const struct fz_field **out, size_t *n, struct fz_err *err);
+enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_table *table, const struct fz_field *fields, size_t n, struct fz_rows *out,
+                                    struct fz_err *err);
+
+// scans.c: opens a source for every scan of a bound statement.
+enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n, struct fz_err *err);
+enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metadata, struct fz_err *err);
+
+// execute.c
+enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound, const struct fz_change_target *target, struct fz_err *err);
+struct fz_change_context fz_statement_change_context(struct fz_statement *s);
+void fz_statement_free(struct fz_statement *s);
+
+// ddl_*.c and show.c. `rows` NULL-initialised; filled when the statement returns rows.
+struct fz_answer {
+    bool has_rows;
+    struct fz_rows rows;
+};
+enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_ddl_drop_table(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_ddl_rename_table(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_ddl_alter_table(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_ddl_create_view(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_ddl_drop_view(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err); // CREATE, DROP, ALTER
+enum fz_code fz_ddl_use(struct fz_statement *s, struct fz_err *err);
+enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);     // SHOW …
+enum fz_code fz_describe(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // DESCRIBE …
+enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
+// Partition fields of CREATE TABLE / ALTER TABLE items. Names as Spark gives them in CREATE TABLE (id_bucket, s_trunc, ts_day).
+enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type *schema, const struct fz_ast_transform *item, struct fz_partition_field *out,
+                                   struct fz_err *err);
+const struct fz_field *fz_find_column(const struct fz_type *type, const struct fz_ast_name *name); // case-insensitive, dotted
+
+#endif

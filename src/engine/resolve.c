@@ -1,0 +1,363 @@
+// From a written name to what the binder sees: tables (with branch, tag, snapshot or time), metadata tables, temporary views,
+// file sources.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "engine/engine_priv.h"
+#include "scan/scan.h"
+
+struct fz_engine_view *fz_engine_find_view(struct fz_engine *e, const char *name) {
+    for (size_t i = 0; i < e->n_views; i++) {
+        if (fz_strcasecmp(e->views[i].name, name) == 0) {
+            return &e->views[i];
+        }
+    }
+    return NULL;
+}
+
+enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metadata, struct fz_err *err) {
+    enum fz_code rc = fz_grow((void **)&s->metadata, &s->cap_metadata, s->n_metadata + 1, sizeof *s->metadata, err);
+    if (rc == FZ_OK) {
+        s->metadata[s->n_metadata++] = metadata;
+    } else {
+        fz_metadata_unref(metadata);
+    }
+    return rc;
+}
+
+static bool same_name(const struct fz_table_name *a, const struct fz_table_name *b) {
+    if (a->n_levels != b->n_levels || strcmp(a->name, b->name) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n_levels; i++) {
+        if (strcmp(a->levels[i], b->levels[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// One load a table and statement: a table named twice is the same snapshot both times.
+struct loaded {
+    struct fz_catalog *catalog;
+    struct fz_table_name name;
+    struct fz_metadata *metadata;
+    struct loaded *next;
+};
+
+static enum fz_code load_once(struct fz_statement *s, struct fz_catalog *catalog, const struct fz_table_name *name, struct fz_metadata **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (struct loaded *l = s->loaded; l != NULL; l = l->next) {
+        if (l->catalog == catalog && same_name(&l->name, name)) {
+            *out = l->metadata;
+            return FZ_OK;
+        }
+    }
+    struct fz_metadata *metadata;
+    FZ_TRY(catalog->vtable->load(catalog, name, &metadata, err));
+    FZ_TRY(fz_statement_keep(s, metadata, err));
+    struct loaded *l = FZ_ARENA_NEW(&s->arena, struct loaded);
+    if (l == NULL) {
+        return fz_fail_nomem(err, sizeof *l);
+    }
+    *l = (struct loaded){catalog, *name, metadata, s->loaded};
+    s->loaded = l;
+    *out = metadata;
+out:
+    return rc;
+}
+
+static const struct fz_schema *schema_of_snapshot(const struct fz_metadata *m, const struct fz_snapshot *snapshot) {
+    const struct fz_schema *schema = snapshot != NULL && snapshot->schema_id >= 0 ? fz_metadata_schema(m, snapshot->schema_id) : NULL;
+    return schema != NULL ? schema : fz_metadata_current_schema(m);
+}
+
+static enum fz_code use_ref(struct fz_engine_table *t, const char *ref_name, bool want_tag, struct fz_err *err) {
+    const struct fz_snapshot_ref *ref = fz_metadata_find_ref(t->metadata, ref_name);
+    if (ref == NULL || ref->is_tag != want_tag) {
+        return fz_fail_cond(err, FZ_NOT_FOUND, "", "table %s has no %s %s", t->name.name, want_tag ? "tag" : "branch", ref_name);
+    }
+    t->snapshot_id = ref->snapshot_id;
+    if (ref->is_tag) {
+        t->time_travel = true;
+        t->schema = schema_of_snapshot(t->metadata, fz_metadata_snapshot(t->metadata, ref->snapshot_id));
+    } else {
+        t->branch = ref->name;
+    }
+    return FZ_OK;
+}
+
+// The last part of the name may say which branch, tag or metadata table is meant.
+static enum fz_code load_with_suffix(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table *t, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const char *suffix = name->parts[name->n - 1];
+    struct fz_ast_name outer = *name;
+    outer.n--;
+    FZ_TRY(fz_engine_split_name(s->engine, &s->arena, &outer, false, &t->catalog, &t->name, err));
+    FZ_TRY(load_once(s, t->catalog, &t->name, &t->metadata, err));
+    t->schema = fz_metadata_current_schema(t->metadata);
+    const struct fz_snapshot *head = fz_metadata_current_snapshot(t->metadata);
+    t->snapshot_id = head ? head->snapshot_id : -1;
+    if (strncmp(suffix, "branch_", 7) == 0) {
+        FZ_TRY(use_ref(t, suffix + 7, false, err));
+    } else if (strncmp(suffix, "tag_", 4) == 0) {
+        FZ_TRY(use_ref(t, suffix + 4, true, err));
+    } else {
+        t->kind = FZ_TABLE_METADATA;
+        t->metadata_table = suffix;
+    }
+out:
+    return rc;
+}
+
+enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_err plain = FZ_ERR_INIT;
+    struct fz_engine_table *t = FZ_ARENA_NEW(&s->arena, struct fz_engine_table);
+    if (t == NULL) {
+        return fz_fail_nomem(err, sizeof *t);
+    }
+    *out = t;
+    rc = fz_engine_split_name(s->engine, &s->arena, name, false, &t->catalog, &t->name, &plain);
+    if (rc == FZ_OK) {
+        rc = load_once(s, t->catalog, &t->name, &t->metadata, &plain);
+    }
+    const char *last = name->parts[name->n - 1];
+    bool has_suffix = strncmp(last, "branch_", 7) == 0 || strncmp(last, "tag_", 4) == 0 || fz_is_metadata_table(last);
+    if (rc == FZ_NOT_FOUND && has_suffix && name->n >= 3) {
+        struct fz_err second = FZ_ERR_INIT;
+        rc = load_with_suffix(s, name, t, &second);
+        if (rc != FZ_OK && err != NULL) {
+            *err = second;
+        }
+        goto out;
+    }
+    if (rc != FZ_OK) {
+        if (err != NULL && err->code == FZ_OK) {
+            *err = plain;
+        }
+        goto out;
+    }
+    t->schema = fz_metadata_current_schema(t->metadata);
+    const struct fz_snapshot *head = fz_metadata_current_snapshot(t->metadata);
+    t->snapshot_id = head ? head->snapshot_id : -1;
+out:
+    fz_err_at(err, name->pos.line, name->pos.column);
+    return rc;
+}
+
+// The value of a constant expression after VERSION / TIMESTAMP AS OF, cast to `type`.
+static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf sql = {0};
+    const struct fz_expr *expr;
+    struct fz_ast_expr cast = {.kind = FZ_AST_CAST, .pos = ast->pos, .op = "CAST", .type = type, .n_args = 1};
+    struct fz_ast_expr *arg = (struct fz_ast_expr *)(uintptr_t)ast;
+    cast.args = &arg;
+    struct fz_sql_env env = fz_statement_env(s);
+    struct fz_duck *duck = fz_engine_duck(s->engine, err);
+    if (duck == NULL) {
+        return err != NULL ? err->code : FZ_ENGINE;
+    }
+    FZ_TRY(fz_sql_bind_expr(&s->arena, &env, &cast, NULL, 0, &expr, err));
+    fz_buf_puts(&sql, "SELECT ");
+    FZ_TRY(fz_sql_print_expr(&sql, expr, err));
+    FZ_TRY(fz_buf_check(&sql, err));
+    struct fz_field field = {.id = 1, .name = "v", .type = type};
+    bool found;
+    FZ_TRY(fz_duck_query_row(duck, sql.ptr, &field, 1, &s->arena, out, &found, err));
+    if (!found || out->is_null) {
+        rc = fz_fail(err, FZ_INVALID_ARG, "the version or time to read at is NULL");
+    }
+out:
+    fz_buf_dispose(&sql);
+    return rc;
+}
+
+static enum fz_code travel_to_version(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *version, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_value v;
+    FZ_TRY(constant(s, version, fz_type_primitive(FZ_TYPE_STRING), &v, err));
+    char *text = fz_arena_strndup(&s->arena, v.u.bytes.ptr, v.u.bytes.len);
+    if (text == NULL) {
+        return fz_fail_nomem(err, v.u.bytes.len);
+    }
+    int64_t id;
+    const struct fz_snapshot *snapshot = fz_parse_i64(v.u.bytes, &id) ? fz_metadata_snapshot(t->metadata, id) : NULL;
+    const struct fz_snapshot_ref *ref = snapshot == NULL ? fz_metadata_find_ref(t->metadata, text) : NULL;
+    if (ref != NULL) {
+        return use_ref(t, text, ref->is_tag, err);
+    }
+    if (snapshot == NULL) {
+        return fz_fail(err, FZ_NOT_FOUND, "table %s has no snapshot, branch or tag %s", t->name.name, text);
+    }
+    t->snapshot_id = id;
+    t->schema = schema_of_snapshot(t->metadata, snapshot);
+    t->time_travel = true;
+out:
+    return rc;
+}
+
+static enum fz_code travel_to_time(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *time, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_value v;
+    FZ_TRY(constant(s, time, fz_type_primitive(FZ_TYPE_TIMESTAMPTZ), &v, err));
+    int64_t at_ms = v.u.i64 / 1000, found = -1;
+    for (size_t i = 0; i < t->metadata->n_snapshot_log; i++) { // the log, not the parents: what main showed then
+        if (t->metadata->snapshot_log[i].timestamp_ms <= at_ms) {
+            found = t->metadata->snapshot_log[i].snapshot_id;
+        }
+    }
+    const struct fz_snapshot *snapshot = found < 0 ? NULL : fz_metadata_snapshot(t->metadata, found);
+    if (snapshot == NULL) {
+        return fz_fail(err, FZ_NOT_FOUND, "Cannot find a snapshot older than the time given in table %s", t->name.name);
+    }
+    t->snapshot_id = found;
+    t->schema = schema_of_snapshot(t->metadata, snapshot);
+    t->time_travel = true;
+out:
+    return rc;
+}
+
+static enum fz_code hidden_columns(struct fz_statement *s, const struct fz_engine_table *t, struct fz_sql_table *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_field *h = fz_arena_array(&s->arena, 7, sizeof *h);
+    const struct fz_type *partition;
+    if (h == NULL) {
+        return fz_fail_nomem(err, 7 * sizeof *h);
+    }
+    FZ_TRY(fz_metadata_partition_type(&s->arena, t->metadata, &partition, err));
+    const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
+    size_t n = 0;
+    h[n++] = (struct fz_field){.id = FZ_ID_FILE, .name = "_file", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
+    h[n++] = (struct fz_field){.id = FZ_ID_POS, .name = "_pos", .required = true, .type = lng};
+    h[n++] = (struct fz_field){.id = FZ_ID_DELETED, .name = "_deleted", .required = true, .type = fz_type_primitive(FZ_TYPE_BOOLEAN)};
+    h[n++] = (struct fz_field){.id = FZ_ID_SPEC_ID, .name = "_spec_id", .required = true, .type = fz_type_primitive(FZ_TYPE_INT)};
+    h[n++] = (struct fz_field){.id = FZ_ID_PARTITION, .name = "_partition", .type = partition};
+    if (t->metadata->format_version >= 3) {
+        h[n++] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
+        h[n++] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
+    }
+    out->hidden = h;
+    out->n_hidden = n;
+out:
+    return rc;
+}
+
+static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    static const struct {
+        const char *format, *function;
+    } readers[] = {{"parquet", "read_parquet"}, {"csv", "read_csv_auto"}, {"json", "read_json_auto"}};
+    struct fz_buf sql = {0};
+    const char *format = rel->name.parts[0], *path = rel->name.parts[1], *function = NULL;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        function = fz_strcasecmp(format, readers[i].format) == 0 ? readers[i].function : function;
+    }
+    if (function == NULL) {
+        return fz_fail(err, FZ_UNSUPPORTED, "files of the format %s cannot be read directly; parquet, csv and json can", format);
+    }
+    struct fz_duck *duck = fz_engine_duck(s->engine, err);
+    if (duck == NULL) {
+        return err != NULL ? err->code : FZ_ENGINE;
+    }
+    if (strncmp(path, "file:", 5) == 0) {
+        path += strncmp(path, "file://", 7) == 0 ? 7 : 5;
+    }
+    fz_buf_printf(&sql, "%s('", function);
+    for (const char *p = path; *p != 0; p++) {
+        if (*p == '\'') {
+            fz_buf_putc(&sql, '\'');
+        }
+        fz_buf_putc(&sql, *p);
+    }
+    fz_buf_puts(&sql, "')");
+    FZ_TRY(fz_buf_check(&sql, err));
+    char *relation = fz_arena_strdup(&s->arena, sql.ptr), *describe = fz_arena_printf(&s->arena, "SELECT * FROM %s", sql.ptr);
+    struct fz_field *fields;
+    FZ_TRY(fz_duck_describe(duck, describe, &s->arena, &fields, &out->n_fields, err));
+    out->fields = fields;
+    out->name = fz_arena_printf(&s->arena, "%s.`%s`", format, path);
+    out->duck_relation = relation;
+out:
+    fz_buf_dispose(&sql);
+    return rc;
+}
+
+static enum fz_code resolve_table(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_engine_table *t;
+    struct fz_buf name = {0};
+    FZ_TRY(fz_engine_load_table(s, &rel->name, &t, err));
+    if (rel->version_as_of != NULL) {
+        FZ_TRY(travel_to_version(s, t, rel->version_as_of, err));
+    } else if (rel->timestamp_as_of != NULL) {
+        FZ_TRY(travel_to_time(s, t, rel->timestamp_as_of, err));
+    }
+    fz_buf_printf(&name, "%s.", t->catalog->name);
+    fz_table_name_print(&name, &t->name);
+    FZ_TRY(fz_buf_check(&name, err));
+    out->handle = t;
+    out->name = fz_arena_strdup(&s->arena, name.ptr);
+    if (t->kind == FZ_TABLE_METADATA) {
+        FZ_TRY(fz_metadata_table_fields(&s->arena, t, &out->fields, &out->n_fields, err));
+        goto out;
+    }
+    out->is_iceberg_table = true;
+    out->fields = t->schema->type->fields;
+    out->n_fields = t->schema->type->n_fields;
+    FZ_TRY(hidden_columns(s, t, out, err));
+out:
+    fz_buf_dispose(&name);
+    return rc;
+}
+
+enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_ast_query **view_query,
+                                   const char ***view_columns, struct fz_err *err) {
+    struct fz_statement *s = ctx;
+    *out = (struct fz_sql_table){0};
+    *view_query = NULL;
+    *view_columns = NULL;
+    if (rel->kind == FZ_AST_FILE) {
+        return resolve_file(s, rel, out, err);
+    }
+    struct fz_engine_view *view = rel->name.n == 1 ? fz_engine_find_view(s->engine, rel->name.parts[0]) : NULL;
+    if (view != NULL) {
+        out->is_view = true;
+        out->name = view->name;
+        if (view->n_columns > 0) {
+            *view_columns = (const char **)view->columns;
+        }
+        enum fz_code rc = fz_sql_parse_query(arena, fz_str_of(view->query_text), view_query, err);
+        fz_err_context(err, "view %s", view->name);
+        return rc;
+    }
+    return resolve_table(s, rel, out, err);
+}
+
+static const char *env_setting(void *ctx, const char *key) {
+    return fz_setting(((struct fz_statement *)ctx)->engine, key, NULL);
+}
+
+struct fz_sql_env fz_statement_env(struct fz_statement *s) {
+    struct fz_engine *e = s->engine;
+    struct fz_buf ns = {0};
+    for (size_t i = 0; i < e->n_current_levels; i++) {
+        fz_buf_printf(&ns, "%s%s", i > 0 ? "." : "", e->current_levels[i]);
+    }
+    const char *user = getenv("USER");
+    struct fz_sql_env env = {
+        .ctx = s,
+        .resolve = fz_engine_env_resolve,
+        .setting = env_setting,
+        .now_us = e->statement_now_us,
+        .time_zone = fz_setting(e, "spark.sql.session.timeZone", "UTC"),
+        .current_catalog = e->current_catalog,
+        .current_namespace = fz_arena_strdup(&s->arena, ns.ptr ? ns.ptr : ""),
+        .user = user ? user : "root",
+    };
+    fz_buf_dispose(&ns);
+    return env;
+}

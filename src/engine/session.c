@@ -1,0 +1,178 @@
+// Opening and closing a session, and its parts that others borrow.
+#include "engine/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "engine/engine_priv.h"
+
+static enum fz_code apply_settings(struct fz_engine *e, const struct fz_engine_options *options, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t i = 0; i < options->n_settings; i++) {
+        FZ_TRY(fz_setting_set(e, options->settings[i].key, options->settings[i].value, err));
+    }
+out:
+    return rc;
+}
+
+// The catalog a session starts in: spark.sql.defaultCatalog, else the only one configured, else `local`.
+static char *first_catalog(struct fz_engine *e) {
+    const char *named = fz_setting(e, "spark.sql.defaultCatalog", NULL), *only = NULL;
+    size_t only_len = 0, n = 0;
+    for (struct fz_map_entry *entry = NULL; named == NULL && (entry = fz_map_next(&e->settings, entry)) != NULL;) {
+        static const char prefix[] = "spark.sql.catalog.";
+        if (entry->key.len > sizeof prefix - 1 && memcmp(entry->key.ptr, prefix, sizeof prefix - 1) == 0) {
+            const char *name = entry->key.ptr + sizeof prefix - 1;
+            size_t len = strcspn(name, ".");
+            if (only == NULL || len != only_len || memcmp(only, name, len) != 0) {
+                n++;
+            }
+            only = name;
+            only_len = len;
+        }
+    }
+    return named != NULL ? fz_strdup(named) : n == 1 ? fz_strndup(only, only_len) : fz_strdup("local");
+}
+
+// "512MB", "2g", "1073741824".
+static bool parse_bytes(const char *text, int64_t *out) {
+    size_t digits = strspn(text, "0123456789");
+    int64_t n;
+    if (!fz_parse_i64((struct fz_str){text, digits}, &n)) {
+        return false;
+    }
+    const char *unit = text + digits;
+    static const struct {
+        const char *name;
+        int shift;
+    } units[] = {{"", 0}, {"b", 0}, {"k", 10}, {"kb", 10}, {"kib", 10}, {"m", 20}, {"mb", 20}, {"mib", 20}, {"g", 30}, {"gb", 30}, {"gib", 30}, {"t", 40}, {"tb", 40}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (fz_strcasecmp(unit, units[i].name) == 0) {
+            *out = n << units[i].shift;
+            return n > 0 && *out >> units[i].shift == n;
+        }
+    }
+    return false;
+}
+
+enum fz_code fz_engine_open(const struct fz_engine_options *options, struct fz_engine **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_engine *e = NULL;
+    struct fz_store *local = NULL, *memory = NULL;
+    FZ_NEW(e, err);
+    e->log = options->log;
+    fz_cancel_init(&e->cancel);
+    FZ_TRY(apply_settings(e, options, err));
+    e->budget.limit_bytes = fz_machine_memory_bytes() / 2;
+    const char *memory_text = fz_setting(e, "frazil.memory", NULL);
+    if (memory_text != NULL && !parse_bytes(memory_text, &e->budget.limit_bytes)) {
+        rc = fz_fail(err, FZ_INVALID_ARG, "frazil.memory is '%s'; write a number of bytes or a size such as 512MB or 4GB", memory_text);
+        goto out;
+    }
+    if (e->budget.limit_bytes < 256 << 20) {
+        rc = fz_fail(err, FZ_INVALID_ARG, "frazil.memory is %" PRId64 " bytes; the least that works is 256MB", e->budget.limit_bytes);
+        goto out;
+    }
+    FZ_TRY(fz_store_local_new(&local, err));
+    FZ_TRY(fz_store_memory_new(&memory, err));
+    FZ_TRY(fz_store_router_new((struct fz_store *[]){local, memory}, 2, &e->store, err));
+    e->current_catalog = first_catalog(e);
+    if (e->current_catalog == NULL) {
+        rc = fz_fail_nomem(err, 16);
+        goto out;
+    }
+    *out = e;
+    e = NULL;
+out:
+    fz_store_unref(local);
+    fz_store_unref(memory);
+    fz_engine_close(e);
+    return rc;
+}
+
+void fz_engine_close(struct fz_engine *e) {
+    if (e == NULL) {
+        return;
+    }
+    fz_duck_close(e->duck);
+    for (size_t i = 0; i < e->n_catalogs; i++) {
+        fz_catalog_free(e->catalogs[i]);
+    }
+    fz_free(e->catalogs);
+    for (size_t i = 0; i < e->n_views; i++) {
+        fz_free(e->views[i].name);
+        fz_free(e->views[i].query_text);
+        for (size_t k = 0; k < e->views[i].n_columns; k++) {
+            fz_free(e->views[i].columns[k]);
+        }
+        fz_free(e->views[i].columns);
+    }
+    fz_free(e->views);
+    for (size_t i = 0; i < e->n_current_levels; i++) {
+        fz_free(e->current_levels[i]);
+    }
+    fz_free(e->current_levels);
+    fz_free(e->current_catalog);
+    for (struct fz_map_entry *entry = NULL; (entry = fz_map_next(&e->settings, entry)) != NULL;) {
+        fz_free(entry->value.ptr);
+    }
+    fz_map_dispose(&e->settings);
+    fz_store_unref(e->store);
+    fz_cancel_dispose(&e->cancel);
+    fz_free(e);
+}
+
+void fz_engine_cancel(struct fz_engine *e) {
+    fz_cancel_fire(&e->cancel);
+}
+
+struct fz_duck *fz_engine_duck(struct fz_engine *e, struct fz_err *err) {
+    if (e->duck != NULL) {
+        if (fz_duck_is_broken(e->duck) && fz_duck_reopen(e->duck, err) != FZ_OK) {
+            return NULL;
+        }
+        return e->duck;
+    }
+    int64_t threads = 0;
+    const char *text = fz_setting(e, "frazil.threads", NULL);
+    if (text != NULL && (!fz_parse_i64(fz_str_of(text), &threads) || threads < 1 || threads > 1024)) {
+        fz_fail(err, FZ_INVALID_ARG, "frazil.threads is '%s'; it must be a number from 1 to 1024", text);
+        return NULL;
+    }
+    // The engine goes over its limit by up to a third and 100 MB; a quarter of the budget is for our own stages.
+    int64_t own = e->budget.limit_bytes / 4;
+    struct fz_duck_options options = {
+        .memory_bytes = (e->budget.limit_bytes - own - (100 << 20)) * 10 / 13,
+        .temp_directory = fz_setting(e, "frazil.temp-directory", NULL),
+        .threads = (int)threads,
+        .time_zone = fz_setting(e, "spark.sql.session.timeZone", "UTC"),
+        .cancel = &e->cancel,
+    };
+    if (options.memory_bytes < 64 << 20) {
+        options.memory_bytes = 64 << 20;
+    }
+    size_t n;
+    const struct fz_scalar_kernel *kernels = fz_sql_kernels(&n);
+    if (fz_duck_open(&options, &e->duck, err) != FZ_OK) {
+        return NULL;
+    }
+    if (fz_duck_register_kernels(e->duck, kernels, n, err) != FZ_OK) {
+        fz_duck_close(e->duck);
+        e->duck = NULL;
+    }
+    return e->duck;
+}
+
+struct fz_store *fz_engine_store(struct fz_engine *e) {
+    return e->store;
+}
+struct fz_cancel *fz_engine_cancel_token(struct fz_engine *e) {
+    return &e->cancel;
+}
+struct fz_budget *fz_engine_budget(struct fz_engine *e) {
+    return &e->budget;
+}
+const struct fz_log *fz_engine_log(struct fz_engine *e) {
+    return &e->log;
+}
