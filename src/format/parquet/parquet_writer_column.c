@@ -92,6 +92,25 @@ static size_t text_bytes(const struct fz_string *values, size_t n) {
     return total + 4 * n;
 }
 
+// Text in the dictionary widens the page's range once a page, however often it comes. `values` has been indexed; n <= BLOCK.
+static void range_of_indexed(struct fz_pw_leaf *leaf, const struct fz_string *values, const uint32_t *indexes, size_t n) {
+    struct fz_string fresh[64];
+    size_t k = 0;
+    uint32_t page = (uint32_t)leaf->n_pages + 1;
+    for (size_t i = 0; i < n; i++) {
+        struct fz_pw_span *span = &leaf->dict.spans[indexes[i]];
+        if (span->page != page) {
+            span->page = page;
+            fresh[k++] = values[i];
+            if (k == sizeof fresh / sizeof fresh[0]) {
+                fz_pw_range_add(&leaf->page_range, leaf->kind, fresh, k, &leaf->file_nans);
+                k = 0;
+            }
+        }
+    }
+    fz_pw_range_add(&leaf->page_range, leaf->kind, fresh, k, &leaf->file_nans);
+}
+
 static enum fz_code encode(struct fz_pw_leaf *leaf, const void *values, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t bytes = leaf->width > 0 ? n * leaf->width : text_bytes(values, n), done = 0;
@@ -102,6 +121,9 @@ static enum fz_code encode(struct fz_pw_leaf *leaf, const void *values, size_t n
         if (leaf->dict.nomem) {
             rc = fz_fail_nomem(err, leaf->dict.values.cap);
             goto out;
+        }
+        if (leaf->kind == FZ_PW_BYTES) {
+            range_of_indexed(leaf, values, leaf->indexes + leaf->n_present, done);
         }
         leaf->n_present += done;
         // Nearly all distinct so far: stop hashing at once.
@@ -114,7 +136,9 @@ static enum fz_code encode(struct fz_pw_leaf *leaf, const void *values, size_t n
         if (leaf->width > 0) {
             fz_buf_append(&leaf->plain, (const char *)values + done * leaf->width, (n - done) * leaf->width);
         } else {
-            plain_text(&leaf->plain, (const struct fz_string *)values + done, n - done, bytes);
+            const struct fz_string *rest = (const struct fz_string *)values + done;
+            fz_pw_range_add(&leaf->page_range, leaf->kind, rest, n - done, &leaf->file_nans);
+            plain_text(&leaf->plain, rest, n - done, bytes);
         }
         leaf->n_present += n - done;
         rc = fz_buf_check(&leaf->plain, err);
@@ -145,7 +169,9 @@ static enum fz_code append_values(struct fz_parquet_writer *w, struct fz_pw_leaf
             return fz_buf_check(&w->gather, err);
         }
         const void *values = gather(leaf->kind, column, from + at, rows == NULL ? NULL : rows + at, m, w->gather.ptr);
-        fz_pw_range_add(&leaf->page_range, leaf->kind, values, m, &leaf->file_nans);
+        if (leaf->kind != FZ_PW_BYTES) { // text: in encode
+            fz_pw_range_add(&leaf->page_range, leaf->kind, values, m, &leaf->file_nans);
+        }
         uint8_t *bytes = (uint8_t *)w->gather.ptr + m * 16;
         if (leaf->kind == FZ_PW_FIXED) {
             FZ_TRY(fixed_to_bytes(leaf, values, m, bytes, err));
@@ -231,6 +257,9 @@ out:
 static size_t column_text_bytes(const struct fz_column *column, size_t from, const uint32_t *selection, size_t n) {
     const struct fz_string *s = column->data;
     size_t total = 0;
+    if (column->validity == NULL && selection == NULL) {
+        return text_bytes(s + from, n);
+    }
     for (size_t i = 0; i < n; i++) {
         size_t row = row_of(from, selection, i);
         total += fz_column_is_valid(column, row) ? s[row].length : 0;

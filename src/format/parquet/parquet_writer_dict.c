@@ -217,16 +217,28 @@ static size_t add_fixed(struct fz_pw_dict *dict, const char *values, size_t n, u
     return n;
 }
 
+// Text up to 12 bytes is compared as two words, longer text after its length and first bytes agreed.
+static inline bool same_text(const struct fz_pw_dict *dict, const struct fz_pw_span *span, uint64_t head, uint64_t tail, const struct fz_string *s) {
+    if (span->head != head || span->tail != tail) {
+        return false;
+    }
+    return s->length <= 12 || memcmp(dict->values.ptr + span->offset, s->u.ptr, s->length) == 0;
+}
+
 static size_t add_text(struct fz_pw_dict *dict, const struct fz_string *values, size_t n, uint32_t *out) {
     struct slot_hash *slots = dict->slots;
     size_t mask = dict->n_slots - 1;
     for (size_t i = 0; i < n; i++) {
         const struct fz_string *s = &values[i];
         uint32_t hash = hash_string(s), ix = 0;
+        uint64_t head, tail = 0;
+        memcpy(&head, s, 8);
+        if (s->length <= 12) {
+            memcpy(&tail, s->u.tail, 8);
+        }
         size_t at = hash & mask, probes = 0;
         while ((ix = slots[at].ix) != 0) {
-            if (slots[at].hash == hash && dict->spans[ix - 1].length == s->length &&
-                memcmp(dict->values.ptr + dict->spans[ix - 1].offset, fz_string_ptr(s), s->length) == 0) {
+            if (slots[at].hash == hash && same_text(dict, &dict->spans[ix - 1], head, tail, s)) {
                 break;
             }
             at = (at + 1) & mask;
@@ -241,7 +253,7 @@ static size_t add_text(struct fz_pw_dict *dict, const struct fz_string *values, 
             }
             uint32_t length = s->length;
             fz_buf_append(&dict->values, &length, 4);
-            dict->spans[dict->n] = (struct fz_pw_span){(uint32_t)dict->values.len, length};
+            dict->spans[dict->n] = (struct fz_pw_span){head, tail, (uint32_t)dict->values.len, length, 0};
             fz_buf_append(&dict->values, fz_string_ptr(s), length);
             if (dict->values.failed) {
                 return i;

@@ -39,9 +39,11 @@ struct fz_pw_dict {
     size_t width; // bytes of a value, 0: text
     uint32_t n;
     struct fz_buf values;
-    struct fz_pw_span {
+    struct fz_pw_span {      // text only
+        uint64_t head, tail; // the halves of the batch's string: length and prefix, rest or (above 12 bytes) 0
         uint32_t offset, length;
-    } *spans; // text only
+        uint32_t page; // number of the page that had it last
+    } *spans;
     size_t spans_cap;
     void *slots;
     size_t n_slots;
