@@ -9,6 +9,14 @@ static size_t words_for(size_t rows) {
     return (rows + 63) / 64;
 }
 
+// Rows of NULLs to begin with. The storage may be absent when there are no rows.
+static uint64_t *clear_bits(struct fz_column *column, size_t rows) {
+    if (rows > 0) {
+        memset(column->validity_storage, 0, words_for(rows) * 8);
+    }
+    return column->validity_storage;
+}
+
 static bool bit_at(const uint64_t *bits, size_t i) {
     return bits[i >> 6] >> (i & 63) & 1;
 }
@@ -57,7 +65,7 @@ static enum fz_code fill_flat(struct fz_pqr_leaf *leaf, struct fz_column *column
     size_t present = 0;
     FZ_TRY(fz_column_reserve(column, n, err));
     if (optional) {
-        memset(column->validity_storage, 0, words_for(n) * 8);
+        clear_bits(column, n);
     }
     for (size_t row = 0; row < n;) {
         FZ_TRY(fz_pqr_page_next(leaf, err));
@@ -111,9 +119,8 @@ static enum fz_code fill_missing(struct fz_column *column, const struct fz_field
         }
         goto out;
     }
-    memset(column->validity_storage, 0, words_for(n) * 8);
-    column->validity = column->validity_storage;
-    if (column->data != NULL) {
+    column->validity = clear_bits(column, n);
+    if (column->data != NULL && n > 0) {
         memset(column->data, 0, n * fz_type_width(column->type));
     }
     if (column->type->id == FZ_TYPE_STRUCT) {
@@ -268,8 +275,7 @@ static enum fz_code assemble_leaf(struct fz_pqr_leaf *leaf, struct fz_column *co
     enum fz_code rc = FZ_OK;
     const int max_def = leaf->node->max_def;
     FZ_TRY(fz_column_reserve(column, slots, err));
-    uint64_t *valid = column->validity_storage;
-    memset(valid, 0, words_for(slots) * 8);
+    uint64_t *valid = clear_bits(column, slots);
     size_t slot = 0;
     for (size_t i = 0; i < leaf->n_levels; i++) {
         if (leaf->batch_def[i] < space_def) {
@@ -302,12 +308,8 @@ static enum fz_code assemble_struct(struct fz_pqr_target *t, struct fz_column *c
     const uint64_t *valid = parent;
     FZ_TRY(fz_column_reserve(column, slots, err));
     column->validity = NULL;
-    if (leaf == NULL && parent != NULL) { // a group without any column: there wherever its parent is
-        memcpy(column->validity_storage, parent, words_for(slots) * 8);
-        column->validity = column->validity_storage;
-    } else if (leaf != NULL && t->node->def_present > space_def) {
-        uint64_t *bits = column->validity_storage;
-        memset(bits, 0, words_for(slots) * 8);
+    if (t->node->def_present > space_def) {
+        uint64_t *bits = clear_bits(column, slots);
         size_t slot = 0, nulls = 0;
         for (size_t i = 0; i < leaf->n_levels; i++) {
             if (leaf->batch_rep[i] > t->node->rep || leaf->batch_def[i] < space_def) {
@@ -343,9 +345,8 @@ static enum fz_code assemble_spans(struct fz_pqr_target *t, struct fz_column *co
     const struct fz_pqr_leaf *leaf = t->leaf;
     const int rep = t->node->rep, def_present = t->node->def_present, def_element = t->node->def_element;
     FZ_TRY(fz_column_reserve(column, slots, err));
-    uint64_t *valid = column->validity_storage;
+    uint64_t *valid = clear_bits(column, slots);
     struct fz_list_span *spans = column->data;
-    memset(valid, 0, words_for(slots) * 8);
     size_t slot = 0, nulls = 0, count = 0;
     struct fz_list_span *open = NULL; // the list that further elements belong to
     for (size_t i = 0; i < leaf->n_levels; i++) {

@@ -39,7 +39,7 @@ bool fz_pqr_rle_run(struct fz_pqr_rle *rle) {
             return false;
         }
         size_t avail = (size_t)(rle->end - rle->pos), count = (size_t)(header >> 1);
-        if (count == 0 && (header & 1)) {
+        if (count == 0) { // no writer makes a run of nothing
             return false;
         }
         if (header & 1) {

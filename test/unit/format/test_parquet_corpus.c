@@ -45,7 +45,6 @@ static void digest_add(struct digest *d, const struct fz_buf *text) {
 }
 static void digest_hex(struct digest *d, char out[17]) {
     snprintf(out, 17, "%016" PRIx64, (uint64_t)XXH64_digest(d->state));
-    XXH64_freeState(d->state);
 }
 
 static void put_hex(struct fz_buf *out, const uint8_t *p, size_t len) {
@@ -243,6 +242,7 @@ static void digest_leaves(struct digest *leaves, const struct fz_pqr_node *node,
 
 struct result {
     int64_t rows;
+    size_t n_leaves, n_columns;
     struct digest *leaves, *columns;
     int64_t *nulls;
     struct fz_buf first[5];
@@ -263,6 +263,8 @@ static enum fz_code read_file(const char *path, struct fz_parquet_file **out, st
         r->leaves = calloc(file->n_leaves + 1, sizeof *r->leaves);
         r->columns = calloc(schema->n_fields + 1, sizeof *r->columns);
         r->nulls = calloc(schema->n_fields + 1, sizeof *r->nulls);
+        r->n_leaves = file->n_leaves;
+        r->n_columns = schema->n_fields;
         for (size_t i = 0; i < file->n_leaves; i++) {
             digest_init(&r->leaves[i]);
         }
@@ -459,6 +461,12 @@ static int check_good(const char *folder, const json_t *line) {
     fz_parquet_file_unref(file);
     for (size_t i = 0; i < 5; i++) {
         fz_buf_dispose(&r.first[i]);
+    }
+    for (size_t i = 0; i < r.n_leaves; i++) {
+        XXH64_freeState(r.leaves[i].state);
+    }
+    for (size_t i = 0; i < r.n_columns; i++) {
+        XXH64_freeState(r.columns[i].state);
     }
     free(r.leaves);
     free(r.columns);
