@@ -156,11 +156,32 @@ struct scan_rows {
     int n_readers_with_rows;
 };
 
+static inline void scan_rows_add(struct scan_rows *rows, const struct fz_batch *batch, const struct fz_field *fields) {
+    struct fz_arena arena = {0};
+    struct fz_err err = FZ_ERR_INIT;
+    for (size_t r = 0; r < batch->n_rows; r++) {
+        struct fz_buf line = {0};
+        fz_buf_putc(&line, '{');
+        for (size_t i = 0; i < batch->n_columns; i++) {
+            struct fz_value v = fz_value_at(&batch->columns[i], r, &arena);
+            fz_buf_puts(&line, i ? "," : "");
+            json_text(&line, fields[i].name, strlen(fields[i].name));
+            fz_buf_putc(&line, ':');
+            json_value(&line, &v);
+        }
+        fz_buf_putc(&line, '}');
+        pthread_mutex_lock(&rows->lock);
+        fz_grow((void **)&rows->lines, &rows->cap, rows->n + 1, sizeof *rows->lines, &err);
+        rows->lines[rows->n++] = fz_buf_take(&line);
+        pthread_mutex_unlock(&rows->lock);
+    }
+    fz_arena_dispose(&arena);
+}
+
 static inline void *read_some(void *ptr) {
     struct scan_rows *rows = ptr;
     struct fz_source *source = rows->source;
     struct fz_batch batch = {0};
-    struct fz_arena arena = {0};
     struct fz_err err = FZ_ERR_INIT;
     void *reader = NULL;
     size_t columns[256];
@@ -177,30 +198,13 @@ static inline void *read_some(void *ptr) {
             break;
         }
         any = true;
-        for (size_t r = 0; r < batch.n_rows; r++) {
-            struct fz_buf line = {0};
-            fz_buf_putc(&line, '{');
-            for (size_t i = 0; i < batch.n_columns; i++) {
-                struct fz_value v = fz_value_at(&batch.columns[i], r, &arena);
-                fz_buf_puts(&line, i ? "," : "");
-                json_text(&line, source->fields[i].name, strlen(source->fields[i].name));
-                fz_buf_putc(&line, ':');
-                json_value(&line, &v);
-            }
-            fz_buf_putc(&line, '}');
-            pthread_mutex_lock(&rows->lock);
-            fz_grow((void **)&rows->lines, &rows->cap, rows->n + 1, sizeof *rows->lines, &err);
-            rows->lines[rows->n++] = fz_buf_take(&line);
-            pthread_mutex_unlock(&rows->lock);
-        }
-        fz_arena_dispose(&arena);
+        scan_rows_add(rows, &batch, source->fields);
     }
 out:
     if (reader) {
         source->vtable->close(source, reader);
     }
     fz_batch_dispose(&batch);
-    fz_arena_dispose(&arena);
     pthread_mutex_lock(&rows->lock);
     if (rc != FZ_OK && rows->err.code == FZ_OK) {
         rows->err = err;
@@ -208,6 +212,12 @@ out:
     rows->n_readers_with_rows += any;
     pthread_mutex_unlock(&rows->lock);
     return NULL;
+}
+
+static inline void scan_rows_sort(struct scan_rows *rows) {
+    if (rows->n) {
+        qsort(rows->lines, rows->n, sizeof *rows->lines, compare_text);
+    }
 }
 
 static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *options, int threads, struct scan_rows *out) {
@@ -224,9 +234,7 @@ static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *o
         pthread_join(ids[i], NULL);
     }
     fz_source_unref(out->source);
-    if (out->n) {
-        qsort(out->lines, out->n, sizeof *out->lines, compare_text);
-    }
+    scan_rows_sort(out);
     return out->err.code;
 }
 
