@@ -109,15 +109,15 @@ static bool prompt_command(struct runner *r, char *line, bool *leave) {
 
 static int interactive(struct runner *r) {
     EditLine *el = el_init("frazil", stdin, stdout, stderr);
-    History *history = history_init();
+    History *past = history_init();
     HistEvent event;
     struct text sql = {0};
     int count;
     const char *line;
-    history(history, &event, H_SETSIZE, 1000);
+    history(past, &event, H_SETSIZE, 1000);
     el_set(el, EL_PROMPT, prompt);
     el_set(el, EL_EDITOR, "emacs");
-    el_set(el, EL_HIST, history, history);
+    el_set(el, EL_HIST, history, past);
     r->timing = true;
     r->keep_going = true;
     fputs("frazil " FRAZIL_VERSION ": Spark SQL on Iceberg tables. !help for help.\n", stdout);
@@ -128,7 +128,7 @@ static int interactive(struct runner *r) {
             continue;
         }
         free(copy);
-        history(history, &event, H_ENTER, line);
+        history(past, &event, H_ENTER, line);
         text_puts(&sql, line);
         size_t end = sql.len;
         while (end > 0 && strchr(" \t\r\n", sql.ptr[end - 1]) != NULL) {
@@ -146,7 +146,7 @@ static int interactive(struct runner *r) {
         }
     }
     text_free(&sql);
-    history_end(history);
+    history_end(past);
     el_end(el);
     return EXIT_DONE;
 }

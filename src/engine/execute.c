@@ -135,7 +135,7 @@ static void notice_write(struct fz_statement *s, const char *verb, const struct 
     if (st->delete_files_added > 0) {
         fz_buf_printf(&b, " + %" PRId64 " deletes", st->delete_files_added);
     }
-    fz_buf_printf(&b, " · %.1f MB written · snapshot %" PRId64 " · %.2f s", (double)st->bytes_written / 1e6, st->snapshot_id, st->seconds);
+    fz_buf_printf(&b, " · %.1f MB written · snapshot %" PRId64 " · %.3f s", (double)st->bytes_written / 1e6, st->snapshot_id, st->seconds);
     if (b.ptr != NULL && !b.failed) {
         fz_log_write(&s->engine->log, 2, "%s", b.ptr);
     }

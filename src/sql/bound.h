@@ -41,7 +41,8 @@ struct fz_sql_scan {
     int64_t registered_id;          // set by the engine
 };
 
-struct fz_sql_rel; // relational tree, private to sql/
+struct fz_scalar_kernel; // duck/duck.h
+struct fz_sql_rel;       // relational tree, private to sql/
 struct fz_sql_query {
     const struct fz_field *columns; // output, ids = ordinal + 1; names as Spark gives them
     size_t n_columns;
@@ -49,6 +50,9 @@ struct fz_sql_query {
     struct fz_sql_scan **scans;     // all scans below, subqueries included
     size_t n_scans;
     bool ordered;                   // has an outer ORDER BY
+    // Kernels whose result type depends on the statement (from_json): register them with fz_duck_register_kernels before running.
+    const struct fz_scalar_kernel *kernels;
+    size_t n_kernels;
 };
 
 struct fz_bound_assignment { // one per target column, in table order; NULL value for a column keeps (UPDATE) or is NULL/default (INSERT)
@@ -73,12 +77,15 @@ struct fz_bound_change { // MERGE, UPDATE, DELETE
     struct fz_sql_scan **scans;       // scans of subqueries in WHERE and values (not the target, not the source query's)
     size_t n_scans;
     // Schema evolution (WITH SCHEMA EVOLUTION): not here yet.
+    const struct fz_scalar_kernel *kernels; // as in fz_sql_query, for the whole statement (the source query included)
+    size_t n_kernels;
 };
 struct fz_bound_insert {
     struct fz_sql_table target;
     struct fz_sql_query *query; // output = all target columns in table order, cast in STORE mode
     bool overwrite;
-    const struct fz_expr *overwrite_filter; // static partitions, REPLACE WHERE; NULL with overwrite: dynamic or whole table by setting
+    const struct fz_expr *overwrite_filter; // static partitions, REPLACE WHERE; NULL: the whole table, or with `dynamic` the partitions written to
+    bool dynamic; // spark.sql.sources.partitionOverwriteMode=dynamic
 };
 
 enum fz_code fz_sql_bind_query(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_query *query, struct fz_sql_query **out, struct fz_err *err);
@@ -96,7 +103,6 @@ enum fz_code fz_sql_print_query(struct fz_buf *out, const struct fz_sql_query *q
 enum fz_code fz_sql_print_expr(struct fz_buf *out, const struct fz_expr *expr, struct fz_err *err);
 
 // The kernels behind functions.def (fz_*), for fz_duck_register_kernels.
-struct fz_scalar_kernel;
 const struct fz_scalar_kernel *fz_sql_kernels(size_t *n);
 
 #endif

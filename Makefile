@@ -1,0 +1,73 @@
+# Thin front of CMake. The two commands to know: `make demo` and `make test`; both install what is missing.
+# `make help` lists the rest.
+JOBS ?= $(shell nproc)
+CASE ?= 2
+NINJA = cmake --build
+
+.PHONY: help build test-build demo test test-long conformance converge interop bench install check format clean
+
+help:
+	@echo "make demo                  build and run the main job: captured orders into an Iceberg table, then the lesson's MERGE"
+	@echo "make test                  build with sanitizers, run all tests (test-long: longer matrices)"
+	@echo "make conformance DIR=d     run any folder of conformance records"
+	@echo "make converge DIR=d        run any folder of captured change streams to their final state"
+	@echo "make interop               Spark, PyIceberg and DuckDB read what frazil wrote, and the reverse (Java 17, Maven)"
+	@echo "make bench CASE=2|start    frazil beside Spark, Sail and DuckDB-iceberg"
+	@echo "make install PREFIX=/usr/local"
+	@echo "make check                 layers and format"
+
+build:
+	@tools/deps.sh build
+	@echo "building frazil (build/release)"
+	@cmake -S . -B build/release -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@$(NINJA) build/release --target frazil -j $(JOBS) | grep -vE '^\[|^ninja:' || true
+	@test -x build/release/frazil
+	@cp -f build/release/frazil build/frazil.new && mv -f build/frazil.new build/frazil
+
+test-build:
+	@tools/deps.sh build
+	@echo "building with sanitizers and fail points (build/test)"
+	@cmake -S . -B build/test -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFZ_SANITIZE=ON -DFZ_FAIL_POINTS=ON >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@$(NINJA) build/test --target frazil unit_tests -j $(JOBS) | grep -vE '^\[|^ninja:' || true
+	@test -x build/test/frazil
+
+demo: build
+	@examples/demo.sh
+
+test: test-build
+	@python3 tools/run_tests.py --jobs $(JOBS)
+
+test-long: test-build
+	@python3 tools/run_tests.py --jobs $(JOBS) --long
+
+conformance: test-build
+	@python3 test/conformance/run_frazil.py --frazil build/test/frazil --jobs $(JOBS) $(DIR)
+
+converge: test-build
+	@python3 test/cdc/run_converge.py --frazil build/test/frazil $(DIR)
+
+interop: build
+	@tools/deps.sh interop
+	@python3 test/interop/run_interop.py --frazil build/frazil
+
+bench: build
+	@tools/deps.sh interop
+	@python3 bench/run.py --frazil build/frazil $(CASE)
+
+PREFIX ?= /usr/local
+install: build
+	@$(NINJA) build/release --target frazil_shared
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/frazil
+	install -m 755 build/release/frazil $(DESTDIR)$(PREFIX)/bin/frazil
+	install -m 755 build/release/libfrazil.so $(DESTDIR)$(PREFIX)/lib/libfrazil.so
+	install -m 644 include/frazil/frazil.h $(DESTDIR)$(PREFIX)/include/frazil/frazil.h
+
+check:
+	@tools/deps.sh check
+	@python3 tools/check_layers.py
+	@tools/check_format.sh
+
+clean:
+	rm -rf build
