@@ -157,11 +157,10 @@ static void footers_of_other_writers(void **state) {
         {"iceberg-go-multi-blob-dv.puffin", 2, 4, 46, 3},
         {"iceberg-sample-metric-data-compressed-zstd.bin", 2, 4, 22, -1},
         {"iceberg-sample-metric-data-uncompressed.bin", 2, 4, 9, -1},
-        {"impala-corrupt_file.stats", 2, 4, 16, -1},
         {"impala-current_snapshot_id.stats", 2, 4, 29, -1},
         {"own-dv-big-0.puffin", 1, 4, 26902, 66667},
         {"own-dv-big-2.puffin", 1, 4, 24663, 113336},
-        {"own-dv-multi-0.puffin", 2, 4, 44, 2},
+        {"own-dv-multi-0.puffin", 6, 4, 44, 2},
         {"own-ndv-0.puffin", 2, 4, 3582, -1},
     };
     struct fz_err err = FZ_ERR_INIT;
@@ -199,6 +198,14 @@ static void footers_of_other_writers(void **state) {
         }
         fz_arena_dispose(&arena);
     }
+    // Lost its first four bytes, so blobs reach into the footer: Java reads the footer all the same, we are stricter on purpose.
+    char path[1024];
+    struct fz_arena arena = {0};
+    struct fz_puffin_blob *blobs = NULL;
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/iceberg/puffin/impala-corrupt_file.stats", folder);
+    assert_int_equal(fz_puffin_footer_read(store, path, -1, &arena, &blobs, &n, &err), FZ_CORRUPT);
+    fz_arena_dispose(&arena);
     fz_store_unref(store);
 }
 
