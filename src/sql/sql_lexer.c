@@ -13,8 +13,8 @@ struct lexer {
 };
 
 // Rejects with the line of the text and a caret under the place, as Spark shows it.
-enum fz_code fz_sql_fail_at(struct fz_err *err, enum fz_code code, const char *condition, struct fz_str sql, size_t offset, size_t len,
-                            int line, int column, const char *message) {
+enum fz_code fz_sql_fail_at(struct fz_err *err, enum fz_code code, const char *condition, struct fz_str sql,
+                            size_t offset, size_t len, int line, int column, const char *message) {
     size_t begin = offset < sql.len ? offset : sql.len, end = begin;
     while (begin > 0 && sql.ptr[begin - 1] != '\n' && offset - begin < 100) {
         begin--;
@@ -38,8 +38,9 @@ enum fz_code fz_sql_fail_at(struct fz_err *err, enum fz_code code, const char *c
     for (size_t i = 0; i < n_carets; i++) {
         fz_buf_putc(&caret, '^');
     }
-    enum fz_code rc = fz_fail_cond(err, code, condition, "%s (line %d, column %d)\n%.*s\n%s", message, line, column, (int)(end - begin),
-                                   sql.ptr == NULL ? "" : sql.ptr + begin, caret.ptr == NULL ? "^" : caret.ptr);
+    enum fz_code rc =
+        fz_fail_cond(err, code, condition, "%s (line %d, column %d)\n%.*s\n%s", message, line, column,
+                     (int)(end - begin), sql.ptr == NULL ? "" : sql.ptr + begin, caret.ptr == NULL ? "^" : caret.ptr);
     fz_err_at(err, line, column);
     fz_buf_dispose(&caret);
     return rc;
@@ -56,7 +57,8 @@ static char at(const struct lexer *x, size_t i) {
 }
 
 static enum fz_code fail_here(struct lexer *x, size_t offset, const char *message) {
-    return fz_sql_fail_at(x->err, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", x->sql, offset, 1, x->line, (int)(offset - x->line_start) + 1, message);
+    return fz_sql_fail_at(x->err, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", x->sql, offset, 1, x->line,
+                          (int)(offset - x->line_start) + 1, message);
 }
 
 // Comments nest, as in Spark. `i` stands on the slash; returns the place behind, or 0 when unclosed.
@@ -148,7 +150,10 @@ static bool hex_at(struct fz_str s, size_t i, size_t n, uint32_t *out) {
     uint32_t v = 0;
     for (size_t k = 0; k < n; k++) {
         char c = s.ptr[i + k];
-        uint32_t d = is_digit(c) ? (uint32_t)(c - '0') : (c >= 'a' && c <= 'f') ? (uint32_t)(c - 'a' + 10) : (c >= 'A' && c <= 'F') ? (uint32_t)(c - 'A' + 10) : 16;
+        uint32_t d = is_digit(c)              ? (uint32_t)(c - '0')
+                     : (c >= 'a' && c <= 'f') ? (uint32_t)(c - 'a' + 10)
+                     : (c >= 'A' && c <= 'F') ? (uint32_t)(c - 'A' + 10)
+                                              : 16;
         if (d > 15) {
             return false;
         }
@@ -164,8 +169,8 @@ static size_t unescape(struct fz_str s, size_t i, char *out, size_t *written) {
     uint32_t v = 0, low = 0;
     *written = 1;
     if (c == 'u' && hex_at(s, i + 2, 4, &v)) {
-        if (v >= 0xd800 && v < 0xdc00 && i + 7 < s.len && s.ptr[i + 6] == '\\' && s.ptr[i + 7] == 'u' && hex_at(s, i + 8, 4, &low) &&
-            low >= 0xdc00 && low < 0xe000) {
+        if (v >= 0xd800 && v < 0xdc00 && i + 7 < s.len && s.ptr[i + 6] == '\\' && s.ptr[i + 7] == 'u' &&
+            hex_at(s, i + 8, 4, &low) && low >= 0xdc00 && low < 0xe000) {
             *written = put_utf8(out, 0x10000 + ((v - 0xd800) << 10) + (low - 0xdc00));
             return 12;
         }
@@ -176,7 +181,8 @@ static size_t unescape(struct fz_str s, size_t i, char *out, size_t *written) {
         *written = put_utf8(out, v > 0x10ffff || (v >= 0xd800 && v < 0xe000) ? (uint32_t)'?' : v);
         return 10;
     }
-    if (c >= '0' && c <= '1' && i + 3 < s.len && s.ptr[i + 2] >= '0' && s.ptr[i + 2] <= '7' && s.ptr[i + 3] >= '0' && s.ptr[i + 3] <= '7') {
+    if (c >= '0' && c <= '1' && i + 3 < s.len && s.ptr[i + 2] >= '0' && s.ptr[i + 2] <= '7' && s.ptr[i + 3] >= '0' &&
+        s.ptr[i + 3] <= '7') {
         v = (uint32_t)((c - '0') * 64 + (s.ptr[i + 2] - '0') * 8 + (s.ptr[i + 3] - '0'));
         *written = put_utf8(out, v);
         return 4;
@@ -281,7 +287,8 @@ static size_t number_end(const struct lexer *x, size_t i) {
 }
 
 static size_t op_length(const struct lexer *x) {
-    static const char *const ops[] = {"<=>", "<=", ">=", "<>", "!=", "==", "!<", "!>", "||", "|>", "->", "=>", "::", "<<"};
+    static const char *const ops[] = {"<=>", "<=", ">=", "<>", "!=", "==", "!<",
+                                      "!>",  "||", "|>", "->", "=>", "::", "<<"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         size_t n = strlen(ops[i]);
         if (x->at + n <= x->sql.len && memcmp(x->sql.ptr + x->at, ops[i], n) == 0) {
@@ -328,7 +335,8 @@ static enum fz_code lex_quoted(struct lexer *x, size_t quote_at, bool raw) {
         return fail_here(x, x->at, quote == '`' ? "The quoted name is not closed" : "The string is not closed");
     }
     struct fz_str value;
-    enum fz_code rc = decode_quoted(x, (struct fz_str){x->sql.ptr + quote_at + 1, end - quote_at - 2}, quote, raw, &value);
+    enum fz_code rc =
+        decode_quoted(x, (struct fz_str){x->sql.ptr + quote_at + 1, end - quote_at - 2}, quote, raw, &value);
     return rc != FZ_OK ? rc : add(x, quote == '`' ? SQL_QUOTED : SQL_STRING, end, value);
 }
 
@@ -360,7 +368,8 @@ static enum fz_code lex_one(struct lexer *x) {
     return add(x, SQL_OP, x->at + n, (struct fz_str){0});
 }
 
-enum fz_code fz_sql_lex(struct fz_arena *arena, struct fz_str sql, struct sql_token **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_sql_lex(struct fz_arena *arena, struct fz_str sql, struct sql_token **out, size_t *n,
+                        struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct lexer x = {.arena = arena, .sql = sql, .line = 1, .err = err};
     if (sql.len > 0x7fffffff) {
@@ -405,7 +414,8 @@ static bool begins_block(struct fz_str s, size_t i) {
     return i + 5 < s.len && fz_str_ieq(word, FZ_STR_LIT("BEGIN")) && !is_word(s.ptr[i + 5]) && s.ptr[i + 5] != ';';
 }
 
-enum fz_code fz_sql_split(struct fz_arena *arena, struct fz_str sql, struct fz_sql_piece **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_sql_split(struct fz_arena *arena, struct fz_str sql, struct fz_sql_piece **out, size_t *n,
+                          struct fz_err *err) {
     struct fz_sql_piece *pieces = NULL;
     size_t count = 0, cap = 0, content = SIZE_MAX;
     int line = 1, content_line = 1;

@@ -98,8 +98,8 @@ void fz_sql_syntax(struct sql_parser *p, const char *expected) {
     const struct sql_token *t = fz_sql_peek(p, 0);
     size_t len = fz_utf8_truncate(t->raw.ptr, t->raw.len, 40);
     if (t->kind == SQL_END) {
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", "Syntax error at or near end of input%s%s", expected ? ": expected " : "",
-                    expected ? expected : "");
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", "Syntax error at or near end of input%s%s",
+                    expected ? ": expected " : "", expected ? expected : "");
     } else {
         fz_sql_fail(p, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", "Syntax error at or near '%.*s'%s%s", (int)len, t->raw.ptr,
                     expected ? ": expected " : "", expected ? expected : "");
@@ -112,7 +112,8 @@ void fz_sql_unsupported(struct sql_parser *p, const char *feature) {
 
 bool fz_sql_enter(struct sql_parser *p) {
     if (p->depth >= SQL_MAX_DEPTH) {
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX", "The statement is nested more than %d levels deep; split it", SQL_MAX_DEPTH);
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX",
+                    "The statement is nested more than %d levels deep; split it", SQL_MAX_DEPTH);
         p->depth++;
         return false;
     }
@@ -247,7 +248,9 @@ int64_t fz_sql_integer(struct sql_parser *p) {
     int64_t v = -1;
     bool negative = fz_sql_is(p, 0, "-");
     const struct sql_token *t = fz_sql_peek(p, negative);
-    struct fz_str text = negative ? (struct fz_str){fz_sql_peek(p, 0)->raw.ptr, (size_t)(t->raw.ptr + t->raw.len - fz_sql_peek(p, 0)->raw.ptr)} : t->raw;
+    struct fz_str text = negative ? (struct fz_str){fz_sql_peek(p, 0)->raw.ptr,
+                                                    (size_t)(t->raw.ptr + t->raw.len - fz_sql_peek(p, 0)->raw.ptr)}
+                                  : t->raw;
     if (text.len > 0 && (text.ptr[text.len - 1] == 'L' || text.ptr[text.len - 1] == 'l')) {
         text.len--;
     }
@@ -315,7 +318,8 @@ enum fz_code fz_sql_parse(struct fz_arena *arena, struct fz_str sql, struct fz_a
 out:
     return rc;
 }
-enum fz_code fz_sql_parse_query(struct fz_arena *arena, struct fz_str sql, struct fz_ast_query **out, struct fz_err *err) {
+enum fz_code fz_sql_parse_query(struct fz_arena *arena, struct fz_str sql, struct fz_ast_query **out,
+                                struct fz_err *err) {
     struct sql_parser p;
     enum fz_code rc = FZ_OK;
     FZ_TRY(begin_parse(&p, arena, sql, err));
@@ -325,7 +329,8 @@ enum fz_code fz_sql_parse_query(struct fz_arena *arena, struct fz_str sql, struc
 out:
     return rc;
 }
-enum fz_code fz_sql_parse_expr(struct fz_arena *arena, struct fz_str sql, struct fz_ast_expr **out, struct fz_err *err) {
+enum fz_code fz_sql_parse_expr(struct fz_arena *arena, struct fz_str sql, struct fz_ast_expr **out,
+                               struct fz_err *err) {
     struct sql_parser p;
     enum fz_code rc = FZ_OK;
     FZ_TRY(begin_parse(&p, arena, sql, err));
@@ -335,7 +340,8 @@ enum fz_code fz_sql_parse_expr(struct fz_arena *arena, struct fz_str sql, struct
 out:
     return rc;
 }
-enum fz_code fz_sql_parse_type(struct fz_arena *arena, struct fz_str sql, const struct fz_type **out, struct fz_err *err) {
+enum fz_code fz_sql_parse_type(struct fz_arena *arena, struct fz_str sql, const struct fz_type **out,
+                               struct fz_err *err) {
     struct sql_parser p;
     enum fz_code rc = FZ_OK;
     FZ_TRY(begin_parse(&p, arena, sql, err));
@@ -345,13 +351,15 @@ enum fz_code fz_sql_parse_type(struct fz_arena *arena, struct fz_str sql, const 
 out:
     return rc;
 }
-enum fz_code fz_sql_parse_schema(struct fz_arena *arena, struct fz_str sql, const struct fz_type **out, struct fz_err *err) {
+enum fz_code fz_sql_parse_schema(struct fz_arena *arena, struct fz_str sql, const struct fz_type **out,
+                                 struct fz_err *err) {
     struct sql_parser p;
     enum fz_code rc = FZ_OK;
     FZ_TRY(begin_parse(&p, arena, sql, err));
     p.lenient_types = true;
     // "a INT" or "a: INT" begins with a name and something that can follow no type
-    bool fields = fz_sql_is_ident(&p, 0) && (fz_sql_is_ident(&p, 1) || fz_sql_is(&p, 1, ":")) && !fz_sql_is(&p, 0, "INTERVAL");
+    bool fields =
+        fz_sql_is_ident(&p, 0) && (fz_sql_is_ident(&p, 1) || fz_sql_is(&p, 1, ":")) && !fz_sql_is(&p, 0, "INTERVAL");
     const struct fz_type *type = fields ? fz_sql_fields(&p, NULL) : fz_sql_type(&p);
     FZ_TRY(end_parse(&p, false));
     *out = type;

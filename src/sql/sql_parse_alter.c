@@ -169,8 +169,9 @@ static void alter_column(struct sql_parser *p, struct fz_ast_stmt *s, bool chang
     s->alter = FZ_ALTER_COLUMN;
     s->column = fz_sql_name(p);
     bool any = false;
-    if (change && fz_sql_is_ident(p, 0) && fz_sql_is_ident(p, 1) && !fz_sql_is(p, 0, "TYPE") && !fz_sql_is(p, 0, "COMMENT") && !fz_sql_is(p, 0, "SET") &&
-        !fz_sql_is(p, 0, "DROP") && !fz_sql_is(p, 0, "AFTER") && !fz_sql_is(p, 0, "FIRST")) {
+    if (change && fz_sql_is_ident(p, 0) && fz_sql_is_ident(p, 1) && !fz_sql_is(p, 0, "TYPE") &&
+        !fz_sql_is(p, 0, "COMMENT") && !fz_sql_is(p, 0, "SET") && !fz_sql_is(p, 0, "DROP") &&
+        !fz_sql_is(p, 0, "AFTER") && !fz_sql_is(p, 0, "FIRST")) {
         const char *name = fz_sql_ident(p); // Hive's CHANGE a a TYPE
         if (!p->failed && fz_strcasecmp(name, s->column.parts[s->column.n - 1]) != 0) {
             fz_sql_unsupported(p, "Renaming by CHANGE COLUMN (use RENAME COLUMN): this");
@@ -215,9 +216,12 @@ static void alter_column(struct sql_parser *p, struct fz_ast_stmt *s, bool chang
 
 static void refuse_constraints(struct sql_parser *p, bool drop) {
     size_t ahead = 0;
-    if (fz_sql_is(p, 0, "CONSTRAINT") || (!drop && ((fz_sql_is(p, ahead, "PRIMARY") && fz_sql_is(p, 1, "KEY")) || (fz_sql_is(p, 0, "CHECK") && fz_sql_is(p, 1, "(")) ||
-                                                    (fz_sql_is(p, 0, "FOREIGN") && fz_sql_is(p, 1, "KEY")) || (fz_sql_is(p, 0, "UNIQUE") && fz_sql_is(p, 1, "("))))) {
-        fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "Constraints are not supported by Iceberg tables");
+    if (fz_sql_is(p, 0, "CONSTRAINT") || (!drop && ((fz_sql_is(p, ahead, "PRIMARY") && fz_sql_is(p, 1, "KEY")) ||
+                                                    (fz_sql_is(p, 0, "CHECK") && fz_sql_is(p, 1, "(")) ||
+                                                    (fz_sql_is(p, 0, "FOREIGN") && fz_sql_is(p, 1, "KEY")) ||
+                                                    (fz_sql_is(p, 0, "UNIQUE") && fz_sql_is(p, 1, "("))))) {
+        fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                    "Constraints are not supported by Iceberg tables");
     }
 }
 
@@ -267,7 +271,8 @@ static void set(struct sql_parser *p, struct fz_ast_stmt *s) { // after SET
         s->properties = fz_sql_properties(p, &s->n_properties);
         for (size_t i = 0; i < s->n_properties && !p->failed; i++) {
             if (s->properties[i].value == NULL) {
-                fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0035", "The property %s has no value", s->properties[i].key);
+                fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0035", "The property %s has no value",
+                            s->properties[i].key);
             }
         }
     } else if (fz_sql_accept(p, "LOCATION")) {
@@ -343,7 +348,8 @@ void fz_sql_alter_table(struct sql_parser *p, struct fz_ast_stmt *s) { // after 
             p->at++;
         }
         alter_column(p, s, change);
-    } else if (fz_sql_is(p, 0, "RECOVER") || fz_sql_is(p, 0, "PARTITION") || fz_sql_is(p, 0, "RENAME") || fz_sql_is(p, 0, "CLUSTER") || fz_sql_is(p, 0, "DEFAULT")) {
+    } else if (fz_sql_is(p, 0, "RECOVER") || fz_sql_is(p, 0, "PARTITION") || fz_sql_is(p, 0, "RENAME") ||
+               fz_sql_is(p, 0, "CLUSTER") || fz_sql_is(p, 0, "DEFAULT")) {
         fz_sql_unsupported(p, "This form of ALTER TABLE");
     } else {
         fz_sql_syntax(p, "ADD, ALTER, CREATE, DROP, RENAME, REPLACE, SET, UNSET or WRITE");

@@ -106,10 +106,13 @@ struct fz_ast_window *fz_sql_window(struct sql_parser *p) {
 // The words that may follow an expression are no aliases, unless AS says so.
 bool fz_sql_is_alias(const struct sql_parser *p) {
     static const char *const words[] = {
-        "FROM",  "WHERE", "GROUP", "HAVING",  "ORDER", "SORT",   "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT", "MINUS",
-        "SETMINUS", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ON", "USING", "LATERAL", "WINDOW", "WHEN", "THEN",
-        "ELSE", "END", "AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "AS", "SET", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES",
-        "SELECT", "ASC", "DESC", "NULLS", "INSERT", "WITH", "FOR", "DIV", "ESCAPE", "IGNORE", "RESPECT", "COLLATE"};
+        "FROM",    "WHERE",       "GROUP",     "HAVING",  "ORDER",   "SORT",     "CLUSTER", "DISTRIBUTE", "LIMIT",
+        "OFFSET",  "UNION",       "INTERSECT", "EXCEPT",  "MINUS",   "SETMINUS", "JOIN",    "INNER",      "LEFT",
+        "RIGHT",   "FULL",        "CROSS",     "NATURAL", "SEMI",    "ANTI",     "ON",      "USING",      "LATERAL",
+        "WINDOW",  "WHEN",        "THEN",      "ELSE",    "END",     "AND",      "OR",      "NOT",        "IN",
+        "IS",      "LIKE",        "ILIKE",     "RLIKE",   "REGEXP",  "BETWEEN",  "AS",      "SET",        "PIVOT",
+        "UNPIVOT", "TABLESAMPLE", "VALUES",    "SELECT",  "ASC",     "DESC",     "NULLS",   "INSERT",     "WITH",
+        "FOR",     "DIV",         "ESCAPE",    "IGNORE",  "RESPECT", "COLLATE"};
     const struct sql_token *t = fz_sql_peek(p, 0);
     if (t->kind == SQL_QUOTED) {
         return true;
@@ -171,7 +174,8 @@ void fz_sql_args(struct sql_parser *p, struct fz_ast_expr *call, bool aliases) {
             p->at += !p->failed;
             named = true;
         } else if (named && !aliases) {
-            fz_sql_fail(p, FZ_INVALID_ARG, "UNEXPECTED_POSITIONAL_ARGUMENT", "A positional argument may not follow a named one");
+            fz_sql_fail(p, FZ_INVALID_ARG, "UNEXPECTED_POSITIONAL_ARGUMENT",
+                        "A positional argument may not follow a named one");
         }
         if (aliases) {
             struct fz_ast_select_item item = fz_sql_select_item(p);
@@ -297,7 +301,8 @@ static struct fz_ast_expr *trim_form(struct sql_parser *p) {
 }
 
 // name(a KEYWORD b [KEYWORD2 c]…): substring FROM FOR, position IN, overlay PLACING FROM FOR.
-static struct fz_ast_expr *keyword_args(struct sql_parser *p, const char *name, const char *const *keywords, size_t n, size_t required) {
+static struct fz_ast_expr *keyword_args(struct sql_parser *p, const char *name, const char *const *keywords, size_t n,
+                                        size_t required) {
     size_t first = p->at, cap = 0;
     struct fz_ast_expr *e = new_call(p, name, fz_sql_pos(p));
     p->at += 2;
@@ -361,8 +366,10 @@ struct fz_ast_expr *fz_sql_special_call(struct sql_parser *p) {
         return NULL;
     }
     if (!fz_sql_is(p, 1, "(")) {
-        static const char *const bare[] = {"CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER", "SESSION_USER", "LOCALTIMESTAMP", "USER"};
-        static const char *const names[] = {"current_date", "current_timestamp", "current_time", "current_user", "session_user", "localtimestamp", "user"};
+        static const char *const bare[] = {"CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER",
+                                           "SESSION_USER", "LOCALTIMESTAMP",    "USER"};
+        static const char *const names[] = {"current_date", "current_timestamp", "current_time", "current_user",
+                                            "session_user", "localtimestamp",    "user"};
         for (size_t i = 0; i < sizeof bare / sizeof bare[0]; i++) {
             if (fz_sql_is(p, 0, bare[i])) {
                 struct fz_pos pos = fz_sql_pos(p);
@@ -374,7 +381,8 @@ struct fz_ast_expr *fz_sql_special_call(struct sql_parser *p) {
         }
         return NULL;
     }
-    static const char *const from_for[] = {"FROM", "FOR"}, *const in[] = {"IN"}, *const placing[] = {"PLACING", "FROM", "FOR"};
+    static const char *const from_for[] = {"FROM", "FOR"}, *const in[] = {"IN"},
+                             *const placing[] = {"PLACING", "FROM", "FOR"};
     if (fz_sql_is(p, 0, "CAST")) {
         return cast_form(p, "CAST");
     }

@@ -33,7 +33,8 @@ struct fz_property *fz_sql_properties(struct sql_parser *p, size_t *n) {
         const struct sql_token *t = fz_sql_peek(p, 0);
         if (t->kind == SQL_STRING) {
             item.value = fz_sql_string(p);
-        } else if (t->kind == SQL_NUMBER || fz_sql_is(p, 0, "-") || fz_sql_is(p, 0, "TRUE") || fz_sql_is(p, 0, "FALSE")) {
+        } else if (t->kind == SQL_NUMBER || fz_sql_is(p, 0, "-") || fz_sql_is(p, 0, "TRUE") ||
+                   fz_sql_is(p, 0, "FALSE")) {
             size_t first = p->at;
             p->at += fz_sql_is(p, 0, "-") ? 2 : 1;
             item.value = fz_sql_dup(p, fz_sql_text_from(p, first));
@@ -57,7 +58,8 @@ static struct fz_property *properties_with_values(struct sql_parser *p, size_t *
 }
 
 static void refuse_constraint(struct sql_parser *p, const char *what) {
-    fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "%s constraints are not supported by Iceberg tables; rows are not checked", what);
+    fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                "%s constraints are not supported by Iceberg tables; rows are not checked", what);
 }
 // A constraint here? Refused with its name.
 static bool constraint(struct sql_parser *p) {
@@ -68,7 +70,8 @@ static bool constraint(struct sql_parser *p) {
         refuse_constraint(p, "FOREIGN KEY");
     } else if (fz_sql_is(p, ahead, "CHECK") && fz_sql_is(p, ahead + 1, "(")) {
         refuse_constraint(p, "CHECK");
-    } else if (fz_sql_is(p, ahead, "UNIQUE") && (fz_sql_is(p, ahead + 1, "(") || fz_sql_is(p, ahead + 1, ",") || fz_sql_is(p, ahead + 1, ")"))) {
+    } else if (fz_sql_is(p, ahead, "UNIQUE") &&
+               (fz_sql_is(p, ahead + 1, "(") || fz_sql_is(p, ahead + 1, ",") || fz_sql_is(p, ahead + 1, ")"))) {
         refuse_constraint(p, "UNIQUE");
     } else if (fz_sql_is(p, ahead, "REFERENCES")) {
         refuse_constraint(p, "REFERENCES");
@@ -196,7 +199,8 @@ static void clauses(struct sql_parser *p, struct fz_ast_stmt *s) {
     for (;;) {
         if (fz_sql_accept(p, "USING")) {
             once(p, &seen, 1, "USING");
-            s->provider = lower(p, fz_sql_dotted(p, &(struct fz_ast_name){.parts = (const char *[]){fz_sql_ident(p)}, .n = 1}));
+            s->provider =
+                lower(p, fz_sql_dotted(p, &(struct fz_ast_name){.parts = (const char *[]){fz_sql_ident(p)}, .n = 1}));
         } else if (fz_sql_accept2(p, "PARTITIONED", "BY")) {
             once(p, &seen, 2, "PARTITIONED BY");
             partitioned_by(p, s);
@@ -207,14 +211,17 @@ static void clauses(struct sql_parser *p, struct fz_ast_stmt *s) {
             once(p, &seen, 8, "COMMENT");
             s->comment = fz_sql_string(p);
             s->has_comment = true;
-        } else if (fz_sql_accept(p, "TBLPROPERTIES") || fz_sql_accept2(p, "WITH", "PROPERTIES") || fz_sql_accept2(p, "WITH", "DBPROPERTIES") ||
+        } else if (fz_sql_accept(p, "TBLPROPERTIES") || fz_sql_accept2(p, "WITH", "PROPERTIES") ||
+                   fz_sql_accept2(p, "WITH", "DBPROPERTIES") ||
                    (fz_sql_is(p, 0, "OPTIONS") && fz_sql_is(p, 1, "(") && fz_sql_accept(p, "OPTIONS"))) {
             once(p, &seen, 16, "TBLPROPERTIES");
             s->properties = properties_with_values(p, &s->n_properties);
         } else if (fz_sql_is(p, 0, "CLUSTERED") || fz_sql_is(p, 0, "CLUSTER")) {
             fz_sql_unsupported(p, "bucketed tables (CLUSTERED BY): use PARTITIONED BY (bucket(16, id)); this clause");
-        } else if (fz_sql_is(p, 0, "SKEWED") || fz_sql_is(p, 0, "STORED") || (fz_sql_is(p, 0, "ROW") && fz_sql_is(p, 1, "FORMAT"))) {
-            fz_sql_unsupported(p, "Hive's storage clauses (SKEWED BY, STORED AS, ROW FORMAT): use USING iceberg; this clause");
+        } else if (fz_sql_is(p, 0, "SKEWED") || fz_sql_is(p, 0, "STORED") ||
+                   (fz_sql_is(p, 0, "ROW") && fz_sql_is(p, 1, "FORMAT"))) {
+            fz_sql_unsupported(
+                p, "Hive's storage clauses (SKEWED BY, STORED AS, ROW FORMAT): use USING iceberg; this clause");
         } else if (fz_sql_is(p, 0, "DEFAULT") && fz_sql_is(p, 1, "COLLATION")) {
             fz_sql_unsupported(p, "DEFAULT COLLATION");
         } else {
@@ -252,7 +259,8 @@ static void create_table(struct sql_parser *p, struct fz_ast_stmt *s) { // after
     bool as = fz_sql_accept(p, "AS");
     if (as || fz_sql_starts_query(p, 0)) {
         if (s->n_column_defs > 0) {
-            fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0035", "Schema may not be specified in a Create Table As Select (CTAS) statement");
+            fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0035",
+                        "Schema may not be specified in a Create Table As Select (CTAS) statement");
         }
         s->query = fz_sql_query(p);
     }
@@ -333,10 +341,12 @@ static void create(struct sql_parser *p, struct fz_ast_stmt *s) { // after CREAT
     } else if (fz_sql_is(p, 0, "FUNCTION")) {
         fz_sql_unsupported(p, "CREATE FUNCTION");
     } else if (fz_sql_is(p, 0, "EXTERNAL")) {
-        fz_sql_fail(p, FZ_UNSUPPORTED, "_LEGACY_ERROR_TEMP_0035", "CREATE EXTERNAL TABLE is not supported: use CREATE TABLE … LOCATION");
+        fz_sql_fail(p, FZ_UNSUPPORTED, "_LEGACY_ERROR_TEMP_0035",
+                    "CREATE EXTERNAL TABLE is not supported: use CREATE TABLE … LOCATION");
     } else if (s->temporary && fz_sql_is(p, 0, "TABLE")) {
         fz_sql_unsupported(p, "CREATE TEMPORARY TABLE (use CREATE TEMPORARY VIEW): this");
-    } else if (fz_sql_is(p, 0, "INDEX") || fz_sql_is(p, 0, "ROLE") || fz_sql_is(p, 0, "MATERIALIZED") || fz_sql_is(p, 0, "STREAMING") || fz_sql_is(p, 0, "FLOW")) {
+    } else if (fz_sql_is(p, 0, "INDEX") || fz_sql_is(p, 0, "ROLE") || fz_sql_is(p, 0, "MATERIALIZED") ||
+               fz_sql_is(p, 0, "STREAMING") || fz_sql_is(p, 0, "FLOW")) {
         fz_sql_unsupported(p, "This CREATE statement");
     } else {
         fz_sql_syntax(p, "TABLE, VIEW or NAMESPACE");
@@ -362,12 +372,14 @@ static void drop(struct sql_parser *p, struct fz_ast_stmt *s) { // after DROP
         if (!s->cascade) {
             fz_sql_accept(p, "RESTRICT");
         }
-    } else if ((fz_sql_is(p, 0, "TEMPORARY") || fz_sql_is(p, 0, "TEMP")) && (fz_sql_is(p, 1, "VARIABLE") || fz_sql_is(p, 1, "VAR"))) {
+    } else if ((fz_sql_is(p, 0, "TEMPORARY") || fz_sql_is(p, 0, "TEMP")) &&
+               (fz_sql_is(p, 1, "VARIABLE") || fz_sql_is(p, 1, "VAR"))) {
         p->at += 2;
         s->kind = FZ_STMT_DROP_VARIABLE;
         if_exists(p, s);
         s->name = fz_sql_object_name(p);
-    } else if (fz_sql_is(p, 0, "FUNCTION") || fz_sql_is(p, 1, "FUNCTION") || fz_sql_is(p, 0, "INDEX") || fz_sql_is(p, 0, "ROLE")) {
+    } else if (fz_sql_is(p, 0, "FUNCTION") || fz_sql_is(p, 1, "FUNCTION") || fz_sql_is(p, 0, "INDEX") ||
+               fz_sql_is(p, 0, "ROLE")) {
         fz_sql_unsupported(p, "This DROP statement");
     } else {
         fz_sql_syntax(p, "TABLE, VIEW or NAMESPACE");

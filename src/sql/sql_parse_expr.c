@@ -12,7 +12,8 @@ void fz_sql_add_arg(struct sql_parser *p, struct fz_ast_expr *e, size_t *cap, st
     struct fz_ast_expr **slot = SQL_PUSH(p, e->args, e->n_args, *cap);
     *slot = arg;
 }
-static struct fz_ast_expr *with_args(struct sql_parser *p, enum fz_ast_expr_kind kind, const char *op, struct fz_ast_expr *a, struct fz_ast_expr *b) {
+static struct fz_ast_expr *with_args(struct sql_parser *p, enum fz_ast_expr_kind kind, const char *op,
+                                     struct fz_ast_expr *a, struct fz_ast_expr *b) {
     struct fz_ast_expr *e = fz_sql_expr_new(p, kind, a->pos);
     size_t cap = 0;
     e->op = op;
@@ -38,8 +39,9 @@ struct fz_ast_expr **fz_sql_expr_list(struct sql_parser *p, size_t *n) {
 
 // Words that end an expression rather than name a column.
 static bool blocks_name(const struct sql_parser *p) {
-    static const char *const words[] = {"SELECT", "FROM", "WHERE",   "GROUP", "HAVING", "ORDER", "UNION", "INTERSECT", "EXCEPT", "JOIN", "ON", "WHEN",
-                                        "THEN",   "ELSE", "AND",     "OR",    "IN",     "IS",    "LIKE",  "BETWEEN",   "USING",  "AS"};
+    static const char *const words[] = {"SELECT", "FROM", "WHERE", "GROUP",   "HAVING", "ORDER", "UNION", "INTERSECT",
+                                        "EXCEPT", "JOIN", "ON",    "WHEN",    "THEN",   "ELSE",  "AND",   "OR",
+                                        "IN",     "IS",   "LIKE",  "BETWEEN", "USING",  "AS"};
     if (fz_sql_peek(p, 0)->kind != SQL_WORD || fz_sql_is(p, 1, ".")) {
         return false;
     }
@@ -94,7 +96,8 @@ static struct fz_ast_expr *case_expr(struct sql_parser *p) {
     return e;
 }
 
-static struct fz_ast_expr *subquery(struct sql_parser *p, enum fz_ast_expr_kind kind, struct fz_pos pos) { // after the parenthesis
+static struct fz_ast_expr *subquery(struct sql_parser *p, enum fz_ast_expr_kind kind,
+                                    struct fz_pos pos) { // after the parenthesis
     struct fz_ast_query *query = fz_sql_query(p);
     fz_sql_expect(p, ")");
     struct fz_ast_expr *e = fz_sql_expr_new(p, kind, pos);
@@ -251,7 +254,8 @@ static struct fz_ast_expr *primary(struct sql_parser *p) {
     if (fz_sql_accept(p, "*")) {
         return star(p, pos, (struct fz_ast_name){0});
     }
-    if (fz_sql_is(p, 0, "CASE") && !fz_sql_is(p, 1, ".") && !fz_sql_is(p, 1, ",") && !fz_sql_is(p, 1, ")") && fz_sql_peek(p, 1)->kind != SQL_END) {
+    if (fz_sql_is(p, 0, "CASE") && !fz_sql_is(p, 1, ".") && !fz_sql_is(p, 1, ",") && !fz_sql_is(p, 1, ")") &&
+        fz_sql_peek(p, 1)->kind != SQL_END) {
         return case_expr(p);
     }
     if (!fz_sql_is_ident(p, 0) || blocks_name(p)) {
@@ -272,7 +276,8 @@ static struct fz_ast_expr *variant_path(struct sql_parser *p, struct fz_ast_expr
     bool first = true;
     struct fz_pos pos = fz_sql_pos(p);
     for (; !p->failed; first = false) {
-        if (fz_sql_is(p, 0, "[") && fz_sql_is(p, 2, "]") && (fz_sql_peek(p, 1)->kind == SQL_NUMBER || fz_sql_peek(p, 1)->kind == SQL_STRING)) {
+        if (fz_sql_is(p, 0, "[") && fz_sql_is(p, 2, "]") &&
+            (fz_sql_peek(p, 1)->kind == SQL_NUMBER || fz_sql_peek(p, 1)->kind == SQL_STRING)) {
             const struct sql_token *key = fz_sql_peek(p, 1);
             fz_buf_printf(&path, key->kind == SQL_STRING ? "['%.*s']" : "[%.*s]", (int)key->value.len, key->value.ptr);
             p->at += 3;
@@ -299,7 +304,8 @@ static struct fz_ast_expr *variant_path(struct sql_parser *p, struct fz_ast_expr
 static struct fz_ast_expr *postfix(struct sql_parser *p, struct fz_ast_expr *e) {
     for (int n = 0;; n++) {
         if (n > SQL_MAX_CHAIN) {
-            fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX", "More than %d operators in a row", SQL_MAX_CHAIN);
+            fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX", "More than %d operators in a row",
+                        SQL_MAX_CHAIN);
         }
         if (fz_sql_accept(p, "[")) {
             struct fz_ast_expr *index = fz_sql_expr(p);
@@ -340,9 +346,10 @@ static struct binary peek_binary(const struct sql_parser *p) {
     static const struct {
         const char *token, *op;
         int precedence;
-    } ops[] = {{"*", "*", 7},  {"/", "/", 7},  {"%", "%", 7},   {"DIV", "DIV", 7}, {"+", "+", 6},   {"-", "-", 6},   {"||", "||", 6},
-               {"<<", "<<", 5}, {"&", "&", 4},  {"^", "^", 3},   {"|", "|", 2},     {"=", "=", 1},   {"==", "=", 1},  {"<>", "<>", 1},
-               {"!=", "<>", 1}, {"<=", "<=", 1}, {">=", ">=", 1}, {"!<", ">=", 1},   {"!>", "<=", 1}, {"<=>", "<=>", 1}, {"<", "<", 1}};
+    } ops[] = {{"*", "*", 7},   {"/", "/", 7},     {"%", "%", 7},   {"DIV", "DIV", 7}, {"+", "+", 6},   {"-", "-", 6},
+               {"||", "||", 6}, {"<<", "<<", 5},   {"&", "&", 4},   {"^", "^", 3},     {"|", "|", 2},   {"=", "=", 1},
+               {"==", "=", 1},  {"<>", "<>", 1},   {"!=", "<>", 1}, {"<=", "<=", 1},   {">=", ">=", 1}, {"!<", ">=", 1},
+               {"!>", "<=", 1}, {"<=>", "<=>", 1}, {"<", "<", 1}};
     const struct sql_token *t = fz_sql_peek(p, 0);
     if (t->kind != SQL_OP && t->kind != SQL_WORD) {
         return (struct binary){0};
@@ -392,7 +399,8 @@ static struct fz_ast_expr *binary_expr(struct sql_parser *p, int min_precedence)
             break;
         }
         if (n > SQL_MAX_CHAIN) {
-            fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX", "More than %d operators in a row; use parentheses", SQL_MAX_CHAIN);
+            fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX",
+                        "More than %d operators in a row; use parentheses", SQL_MAX_CHAIN);
             break;
         }
         p->at += (size_t)op.n_tokens;
@@ -477,8 +485,9 @@ static struct fz_ast_expr *is_what(struct sql_parser *p, struct fz_ast_expr *lef
 
 static struct fz_ast_expr *predicate(struct sql_parser *p) {
     struct fz_ast_expr *e = fz_sql_value_expr(p);
-    bool negated = fz_sql_is(p, 0, "NOT") && (fz_sql_is(p, 1, "BETWEEN") || fz_sql_is(p, 1, "IN") || fz_sql_is(p, 1, "LIKE") || fz_sql_is(p, 1, "ILIKE") ||
-                                              fz_sql_is(p, 1, "RLIKE") || fz_sql_is(p, 1, "REGEXP"));
+    bool negated =
+        fz_sql_is(p, 0, "NOT") && (fz_sql_is(p, 1, "BETWEEN") || fz_sql_is(p, 1, "IN") || fz_sql_is(p, 1, "LIKE") ||
+                                   fz_sql_is(p, 1, "ILIKE") || fz_sql_is(p, 1, "RLIKE") || fz_sql_is(p, 1, "REGEXP"));
     p->at += negated;
     if (fz_sql_accept(p, "BETWEEN")) {
         e = with_args(p, FZ_AST_BETWEEN, "BETWEEN", e, NULL);
@@ -533,7 +542,8 @@ static struct fz_ast_expr *balanced(struct sql_parser *p, const char *op, struct
     struct fz_ast_expr *left = balanced(p, op, items, n / 2), *right = balanced(p, op, items + n / 2, n - n / 2);
     return with_args(p, FZ_AST_BINARY, op, left, right);
 }
-static struct fz_ast_expr *chain(struct sql_parser *p, const char *op, struct fz_ast_expr *(*operand)(struct sql_parser *)) {
+static struct fz_ast_expr *chain(struct sql_parser *p, const char *op,
+                                 struct fz_ast_expr *(*operand)(struct sql_parser *)) {
     struct fz_ast_expr *first = operand(p);
     if (!fz_sql_is(p, 0, op)) {
         return first;
@@ -565,8 +575,9 @@ struct fz_ast_expr *fz_sql_expr(struct sql_parser *p) {
 }
 
 struct fz_ast_expr *fz_sql_assigned(struct sql_parser *p) {
-    if (fz_sql_is(p, 0, "DEFAULT") && (fz_sql_is(p, 1, ",") || fz_sql_is(p, 1, ")") || fz_sql_is(p, 1, "WHEN") || fz_sql_is(p, 1, "WHERE") ||
-                                       fz_sql_is(p, 1, ";") || fz_sql_peek(p, 1)->kind == SQL_END)) {
+    if (fz_sql_is(p, 0, "DEFAULT") &&
+        (fz_sql_is(p, 1, ",") || fz_sql_is(p, 1, ")") || fz_sql_is(p, 1, "WHEN") || fz_sql_is(p, 1, "WHERE") ||
+         fz_sql_is(p, 1, ";") || fz_sql_peek(p, 1)->kind == SQL_END)) {
         struct fz_pos pos = fz_sql_pos(p);
         p->at++;
         return fz_sql_expr_new(p, FZ_AST_DEFAULT, pos);

@@ -22,16 +22,17 @@ static bool digit(char c) {
 // ---- numbers ----
 
 static void out_of_range(struct sql_parser *p, struct fz_str raw, const char *type) {
-    fz_sql_fail(p, FZ_SQL_SYNTAX, "INVALID_NUMERIC_LITERAL_RANGE", "The number %.*s is outside the range of %s", (int)(raw.len > 60 ? 60 : raw.len),
-                raw.ptr, type);
+    fz_sql_fail(p, FZ_SQL_SYNTAX, "INVALID_NUMERIC_LITERAL_RANGE", "The number %.*s is outside the range of %s",
+                (int)(raw.len > 60 ? 60 : raw.len), raw.ptr, type);
 }
 
 static void too_many_digits(struct sql_parser *p, struct fz_str raw) {
-    fz_sql_fail(p, FZ_INVALID_ARG, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "The number %.*s needs more than 38 digits",
-                (int)(raw.len > 60 ? 60 : raw.len), raw.ptr);
+    fz_sql_fail(p, FZ_INVALID_ARG, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                "The number %.*s needs more than 38 digits", (int)(raw.len > 60 ? 60 : raw.len), raw.ptr);
 }
 // The exact decimal of digits, fraction and exponent. Leading zeros do not count: 0.10 is DECIMAL(2,2), 1e3BD is DECIMAL(4,0).
-static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative, struct fz_value *v) {
+static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative,
+                          struct fz_value *v) {
     __int128 unscaled = 0;
     int digits = 0;
     int64_t scale = 0;
@@ -84,7 +85,8 @@ static void decimal_value(struct sql_parser *p, struct fz_str raw, struct fz_str
     memcpy(&v->u.i128, &unscaled, sizeof unscaled);
 }
 
-static void float_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative, bool single, struct fz_value *v) {
+static void float_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative, bool single,
+                        struct fz_value *v) {
     double d = 0;
     struct fz_buf full = {0}; // ".5" and "1." get their zero
     fz_buf_puts(&full, text.len > 0 && text.ptr[0] == '.' ? "0" : "");
@@ -94,7 +96,8 @@ static void float_value(struct sql_parser *p, struct fz_str raw, struct fz_str t
             fz_buf_putc(&full, '0');
         }
     }
-    bool ok = full.ptr != NULL && fz_parse_double((struct fz_str){full.ptr, full.len}, &d) && d <= (single ? (double)FLT_MAX : DBL_MAX);
+    bool ok = full.ptr != NULL && fz_parse_double((struct fz_str){full.ptr, full.len}, &d) &&
+              d <= (single ? (double)FLT_MAX : DBL_MAX);
     fz_buf_dispose(&full);
     if (!ok) {
         out_of_range(p, raw, single ? "FLOAT" : "DOUBLE");
@@ -109,7 +112,8 @@ static void float_value(struct sql_parser *p, struct fz_str raw, struct fz_str t
     }
 }
 
-static void integer_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative, char suffix, struct fz_value *v) {
+static void integer_value(struct sql_parser *p, struct fz_str raw, struct fz_str text, bool negative, char suffix,
+                          struct fz_value *v) {
     static const struct {
         char suffix;
         enum fz_type_id type;
@@ -130,7 +134,8 @@ static void integer_value(struct sql_parser *p, struct fz_str raw, struct fz_str
     if (fits) {
         signed_text[0] = '-';
         memcpy(signed_text + 1, text.ptr, text.len);
-        fits = fz_parse_i64((struct fz_str){negative ? signed_text : signed_text + 1, text.len + (negative ? 1u : 0u)}, &n);
+        fits = fz_parse_i64((struct fz_str){negative ? signed_text : signed_text + 1, text.len + (negative ? 1u : 0u)},
+                            &n);
     }
     const char *name = "BIGINT";
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -300,7 +305,8 @@ static bool scan_offset(struct scan *x, int64_t *micros) {
         return false;
     }
     int64_t h, m = 0, s = 0;
-    if (!scan_digits(x, 1, 2, &h) || (scan_char(x, ':') && (!scan_digits(x, 1, 2, &m) || (scan_char(x, ':') && !scan_digits(x, 1, 2, &s)))) ||
+    if (!scan_digits(x, 1, 2, &h) ||
+        (scan_char(x, ':') && (!scan_digits(x, 1, 2, &m) || (scan_char(x, ':') && !scan_digits(x, 1, 2, &s)))) ||
         !scan_end(x) || h > 18 || m > 59 || s > 59 || (h == 18 && (m > 0 || s > 0))) {
         return false;
     }
@@ -359,10 +365,12 @@ static bool scan_timestamp(struct fz_str text, int64_t *micros, int64_t *offset,
     } else if (!scan_end(&x)) {
         return false;
     }
-    return !__builtin_mul_overflow(days, (int64_t)86400000000, micros) && !__builtin_add_overflow(*micros, of_day, micros);
+    return !__builtin_mul_overflow(days, (int64_t)86400000000, micros) &&
+           !__builtin_add_overflow(*micros, of_day, micros);
 }
 
-static struct fz_ast_expr *cast_node(struct sql_parser *p, struct fz_pos pos, enum fz_type_id type, struct fz_ast_expr *arg) {
+static struct fz_ast_expr *cast_node(struct sql_parser *p, struct fz_pos pos, enum fz_type_id type,
+                                     struct fz_ast_expr *arg) {
     struct fz_ast_expr *e = fz_sql_expr_new(p, FZ_AST_CAST, pos);
     size_t cap = 0;
     e->op = "CAST";
@@ -372,7 +380,8 @@ static struct fz_ast_expr *cast_node(struct sql_parser *p, struct fz_pos pos, en
     return e;
 }
 
-static struct fz_ast_expr *timestamp_literal(struct sql_parser *p, struct fz_pos pos, enum fz_type_id type, struct fz_str text, struct fz_value *v) {
+static struct fz_ast_expr *timestamp_literal(struct sql_parser *p, struct fz_pos pos, enum fz_type_id type,
+                                             struct fz_str text, struct fz_value *v) {
     int64_t micros, offset, time;
     enum zone_kind zone;
     struct scan alone = {.s = trim(text)};
@@ -388,7 +397,8 @@ static struct fz_ast_expr *timestamp_literal(struct sql_parser *p, struct fz_pos
             v->u.i64 = micros - offset;
             return fz_sql_literal_node(p, pos, v);
         }
-        return cast_node(p, pos, type, zone == ZONE_NONE ? fz_sql_literal_node(p, pos, v) : fz_sql_string_node(p, pos, text));
+        return cast_node(p, pos, type,
+                         zone == ZONE_NONE ? fz_sql_literal_node(p, pos, v) : fz_sql_string_node(p, pos, text));
     }
     bool time_of_today = type == FZ_TYPE_TIMESTAMPTZ && scan_time(&alone, true, &time) && scan_end(&alone);
     if (is_special_day(trim(text)) || time_of_today) {
@@ -397,7 +407,8 @@ static struct fz_ast_expr *timestamp_literal(struct sql_parser *p, struct fz_pos
     return NULL;
 }
 
-static struct fz_ast_expr *hex_literal(struct sql_parser *p, struct fz_pos pos, struct fz_str text, struct fz_value *v) {
+static struct fz_ast_expr *hex_literal(struct sql_parser *p, struct fz_pos pos, struct fz_str text,
+                                       struct fz_value *v) {
     struct fz_buf padded = {0}, bytes = {0};
     fz_buf_puts(&padded, text.len % 2 ? "0" : "");
     fz_buf_append(&padded, text.ptr, text.len);
@@ -416,8 +427,12 @@ struct fz_ast_expr *fz_sql_typed_literal(struct sql_parser *p) {
     static const struct {
         const char *word;
         enum fz_type_id type;
-    } kinds[] = {{"DATE", FZ_TYPE_DATE},           {"TIMESTAMP", FZ_TYPE_TIMESTAMPTZ}, {"TIMESTAMP_LTZ", FZ_TYPE_TIMESTAMPTZ},
-                 {"TIMESTAMP_NTZ", FZ_TYPE_TIMESTAMP}, {"TIME", FZ_TYPE_TIME},         {"X", FZ_TYPE_BINARY}};
+    } kinds[] = {{"DATE", FZ_TYPE_DATE},
+                 {"TIMESTAMP", FZ_TYPE_TIMESTAMPTZ},
+                 {"TIMESTAMP_LTZ", FZ_TYPE_TIMESTAMPTZ},
+                 {"TIMESTAMP_NTZ", FZ_TYPE_TIMESTAMP},
+                 {"TIME", FZ_TYPE_TIME},
+                 {"X", FZ_TYPE_BINARY}};
     size_t k = 0;
     while (k < sizeof kinds / sizeof kinds[0] && !fz_sql_is(p, 0, kinds[k].word)) {
         k++;
@@ -450,8 +465,8 @@ struct fz_ast_expr *fz_sql_typed_literal(struct sql_parser *p) {
     }
     if (e == NULL) {
         p->at = p->failed ? p->at : first;
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "INVALID_TYPED_LITERAL", "The value of the typed literal %s is invalid: '%.*s'", kinds[k].word,
-                    (int)fz_utf8_truncate(text.ptr, text.len, 60), text.ptr);
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "INVALID_TYPED_LITERAL", "The value of the typed literal %s is invalid: '%.*s'",
+                    kinds[k].word, (int)fz_utf8_truncate(text.ptr, text.len, 60), text.ptr);
         e = fz_sql_literal_node(p, pos, v);
     }
     return e;
@@ -462,10 +477,10 @@ struct fz_ast_expr *fz_sql_typed_literal(struct sql_parser *p) {
 enum { UNIT_YEAR = 0, UNIT_MONTH = 1, UNIT_DAY = 0, UNIT_HOUR = 1, UNIT_MINUTE = 2, UNIT_SECOND = 3 };
 struct unit {
     const char *name;
-    bool months;     // year-month family
-    int field;       // of the type
-    int64_t factor;  // months, or microseconds
-    bool divides;    // nanoseconds: factor is a divisor
+    bool months; // year-month family
+    int field; // of the type
+    int64_t factor; // months, or microseconds
+    bool divides; // nanoseconds: factor is a divisor
 };
 static const struct unit units[] = {
     {"YEAR", true, UNIT_YEAR, 12, false},
@@ -532,7 +547,8 @@ static bool add_amount(struct interval *out, struct fz_str text, bool negative, 
     int64_t amount = 0;
     if (unit->divides) {
         amount = whole / unit->factor;
-    } else if (__builtin_mul_overflow(whole, unit->factor, &amount) || __builtin_add_overflow(amount, fraction, &amount)) {
+    } else if (__builtin_mul_overflow(whole, unit->factor, &amount) ||
+               __builtin_add_overflow(amount, fraction, &amount)) {
         return false;
     }
     amount = negative ? -amount : amount;
@@ -587,7 +603,8 @@ static bool add_text(struct interval *out, struct fz_str text) {
 }
 
 // '1-2' YEAR TO MONTH, '1 02:03:04.5' DAY TO SECOND and their parts.
-static bool add_range(struct interval *out, struct fz_str text, bool negative, const struct unit *from, const struct unit *to) {
+static bool add_range(struct interval *out, struct fz_str text, bool negative, const struct unit *from,
+                      const struct unit *to) {
     struct scan x = {.s = trim(text)};
     if (scan_char(&x, '-')) {
         negative = !negative;
@@ -642,7 +659,8 @@ static bool parse_units(struct sql_parser *p, struct interval *out) {
         if (fz_sql_is(p, 0, "TO") && find_unit(fz_sql_peek(p, 1)->raw) != NULL) {
             const struct unit *to = find_unit(fz_sql_peek(p, 1)->raw);
             p->at += 2;
-            return t->kind == SQL_STRING && unit->months == to->months && unit->field < to->field && add_range(out, text, negative, unit, to);
+            return t->kind == SQL_STRING && unit->months == to->months && unit->field < to->field &&
+                   add_range(out, text, negative, unit, to);
         }
         if (!add_amount(out, text, negative, unit)) {
             return false;
@@ -650,7 +668,8 @@ static bool parse_units(struct sql_parser *p, struct interval *out) {
     } while (fz_sql_peek(p, 0)->kind == SQL_NUMBER ||
              (fz_sql_peek(p, 0)->kind == SQL_STRING && fz_sql_is_interval_unit(fz_sql_peek(p, 1))) ||
              ((fz_sql_is(p, 0, "-") || fz_sql_is(p, 0, "+")) &&
-              (fz_sql_peek(p, 1)->kind == SQL_NUMBER || fz_sql_peek(p, 1)->kind == SQL_STRING) && fz_sql_is_interval_unit(fz_sql_peek(p, 2))));
+              (fz_sql_peek(p, 1)->kind == SQL_NUMBER || fz_sql_peek(p, 1)->kind == SQL_STRING) &&
+              fz_sql_is_interval_unit(fz_sql_peek(p, 2))));
     return true;
 }
 
@@ -667,7 +686,8 @@ struct fz_ast_expr *fz_sql_interval(struct sql_parser *p) {
                     (int)(pos.length > 80 ? 80 : pos.length), p->sql.ptr + pos.offset);
     } else if (sum.has_months && sum.has_micros) {
         p->at = first;
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0029", "Cannot mix year-month and day-time fields in one interval");
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0029",
+                    "Cannot mix year-month and day-time fields in one interval");
     }
     struct fz_type *type = SQL_NODE(p, struct fz_type);
     type->id = sum.has_months ? FZ_TYPE_INTERVAL_YM : FZ_TYPE_INTERVAL_DT;

@@ -39,7 +39,8 @@ static struct fz_ast_rel *merge_source(struct sql_parser *p) {
         fz_sql_expect(p, ")");
     } else {
         rel = fz_sql_rel(p); // a table, with time travel, a path or a table function
-        if (!p->failed && (rel->kind == FZ_AST_JOIN || rel->kind == FZ_AST_VALUES || rel->kind == FZ_AST_PIVOT || rel->kind == FZ_AST_UNPIVOT)) {
+        if (!p->failed && (rel->kind == FZ_AST_JOIN || rel->kind == FZ_AST_VALUES || rel->kind == FZ_AST_PIVOT ||
+                           rel->kind == FZ_AST_UNPIVOT)) {
             fz_sql_syntax(p, "a table or a query in parentheses after USING");
         }
         if (!p->failed && rel->n_column_aliases > 0) {
@@ -78,7 +79,8 @@ static void insert_action(struct sql_parser *p, struct fz_ast_merge_clause *c) {
     fz_sql_expect(p, ")");
     if (!p->failed && values != c->n_assignments) {
         p->at = first;
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0006", "The number of inserted values (%zu) is not the number of columns (%zu)", values, c->n_assignments);
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0006",
+                    "The number of inserted values (%zu) is not the number of columns (%zu)", values, c->n_assignments);
     }
 }
 
@@ -106,7 +108,8 @@ static void merge_action(struct sql_parser *p, struct fz_ast_merge_clause *c) {
 }
 
 static void merge_clauses(struct sql_parser *p, struct fz_ast_stmt *s) {
-    static const char *const conditions[] = {"NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION", "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION",
+    static const char *const conditions[] = {"NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION",
+                                             "NON_LAST_NOT_MATCHED_BY_TARGET_CLAUSE_OMIT_CONDITION",
                                              "NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION"};
     static const char *const names[] = {"MATCHED", "NOT MATCHED [BY TARGET]", "NOT MATCHED BY SOURCE"};
     size_t cap = 0, n = 0;
@@ -133,7 +136,8 @@ static void merge_clauses(struct sql_parser *p, struct fz_ast_stmt *s) {
         fz_sql_end_pos(p, &c.pos);
         if (!p->failed && n > 0 && items[n - 1].match == c.match && items[n - 1].condition == NULL) {
             p->at = first;
-            fz_sql_fail(p, FZ_SQL_SYNTAX, conditions[c.match], "Of several %s clauses only the last may omit its condition", names[c.match]);
+            fz_sql_fail(p, FZ_SQL_SYNTAX, conditions[c.match],
+                        "Of several %s clauses only the last may omit its condition", names[c.match]);
         }
         struct fz_ast_merge_clause *slot = SQL_PUSH(p, items, n, cap);
         *slot = c;
@@ -161,7 +165,8 @@ void fz_sql_merge(struct sql_parser *p, struct fz_ast_stmt *s) { // after MERGE
         if (fz_sql_peek(p, 0)->kind != SQL_END && !fz_sql_is(p, 0, ";")) {
             fz_sql_syntax(p, "WHEN");
         }
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "MERGE_WITHOUT_WHEN", "There must be at least one WHEN clause in a MERGE statement");
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "MERGE_WITHOUT_WHEN",
+                    "There must be at least one WHEN clause in a MERGE statement");
     }
 }
 

@@ -3,7 +3,9 @@
 
 // Does a parenthesis here hold a whole query? What follows its end tells ((SELECT 1) UNION …) from ((SELECT 1) + 1).
 static bool opens_query(const struct sql_parser *p, size_t ahead) {
-    static const char *const followers[] = {")", "UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS", "ORDER", "LIMIT", "OFFSET", "SORT", "CLUSTER", "DISTRIBUTE", "|>", ";"};
+    static const char *const followers[] = {")",        "UNION",      "INTERSECT", "EXCEPT", "MINUS",
+                                            "SETMINUS", "ORDER",      "LIMIT",     "OFFSET", "SORT",
+                                            "CLUSTER",  "DISTRIBUTE", "|>",        ";"};
     size_t first = ahead;
     while (fz_sql_is(p, ahead, "(")) {
         ahead++;
@@ -36,11 +38,13 @@ bool fz_sql_starts_query(const struct sql_parser *p, size_t ahead) {
         return !fz_sql_is(p, ahead + 1, ",") && !fz_sql_is(p, ahead + 1, ")") && !fz_sql_is(p, ahead + 1, ".");
     }
     if (fz_sql_is(p, ahead, "WITH")) {
-        return fz_sql_is_ident(p, ahead + 1) && (fz_sql_is(p, ahead + 2, "AS") || fz_sql_is(p, ahead + 2, "(") || fz_sql_is(p, ahead + 1, "RECURSIVE"));
+        return fz_sql_is_ident(p, ahead + 1) &&
+               (fz_sql_is(p, ahead + 2, "AS") || fz_sql_is(p, ahead + 2, "(") || fz_sql_is(p, ahead + 1, "RECURSIVE"));
     }
     if (fz_sql_is(p, ahead, "VALUES")) {
         const struct sql_token *t = fz_sql_peek(p, ahead + 1);
-        return t->kind == SQL_NUMBER || t->kind == SQL_STRING || fz_sql_is(p, ahead + 1, "(") || fz_sql_is(p, ahead + 1, "NULL") || t->kind == SQL_WORD;
+        return t->kind == SQL_NUMBER || t->kind == SQL_STRING || fz_sql_is(p, ahead + 1, "(") ||
+               fz_sql_is(p, ahead + 1, "NULL") || t->kind == SQL_WORD;
     }
     if (fz_sql_is(p, ahead, "FROM") || fz_sql_is(p, ahead, "TABLE")) {
         return fz_sql_is_ident(p, ahead + 1) || (fz_sql_is(p, ahead, "FROM") && fz_sql_is(p, ahead + 1, "("));
@@ -174,7 +178,8 @@ static void rollup_or_cube(struct sql_parser *p, const struct sets *elements, bo
 }
 // One item of the list: an expression, ROLLUP(…), CUBE(…) or GROUPING SETS(…). Returns whether it was one of the latter.
 static bool grouping_item(struct sql_parser *p, struct sets *out) {
-    bool rollup = fz_sql_is(p, 0, "ROLLUP") && fz_sql_is(p, 1, "("), cube = fz_sql_is(p, 0, "CUBE") && fz_sql_is(p, 1, "(");
+    bool rollup = fz_sql_is(p, 0, "ROLLUP") && fz_sql_is(p, 1, "("),
+         cube = fz_sql_is(p, 0, "CUBE") && fz_sql_is(p, 1, "(");
     if (rollup || cube) {
         struct sets elements = {0};
         p->at += 2;
@@ -228,7 +233,8 @@ static struct fz_ast_group *group_by(struct sql_parser *p) { // after GROUP BY
         add_product(p, &next, &sum, &item);
         sum = next;
     } while (fz_sql_accept(p, ",") && !p->failed);
-    if (fz_sql_is(p, 0, "GROUPING") && fz_sql_is(p, 1, "SETS")) { // GROUP BY a, b GROUPING SETS (…): the list only names the columns
+    if (fz_sql_is(p, 0, "GROUPING") &&
+        fz_sql_is(p, 1, "SETS")) { // GROUP BY a, b GROUPING SETS (…): the list only names the columns
         struct sets item = {0};
         grouping_item(p, &item);
         sum = item;
@@ -360,7 +366,8 @@ static bool has_tail(const struct fz_ast_query *q) {
     return q->n_order_by > 0 || q->n_sort_by > 0 || q->n_distribute_by > 0 || q->limit != NULL || q->offset != NULL;
 }
 
-static struct fz_ast_query *setop(struct sql_parser *p, const char *op, struct fz_ast_query *left, struct fz_ast_query *(*operand)(struct sql_parser *)) {
+static struct fz_ast_query *setop(struct sql_parser *p, const char *op, struct fz_ast_query *left,
+                                  struct fz_ast_query *(*operand)(struct sql_parser *)) {
     struct fz_ast_query *q = new_query(p, FZ_AST_SETOP, left->pos);
     q->setop = op;
     q->all = fz_sql_accept(p, "ALL");
@@ -387,12 +394,16 @@ static struct fz_ast_query *intersect_term(struct sql_parser *p) {
 static struct fz_ast_query *query_term(struct sql_parser *p) {
     struct fz_ast_query *q = intersect_term(p);
     for (int n = 0; !p->failed; n++) {
-        const char *op = fz_sql_accept(p, "UNION") ? "UNION" : fz_sql_accept(p, "EXCEPT") || fz_sql_accept(p, "MINUS") || fz_sql_accept(p, "SETMINUS") ? "EXCEPT" : NULL;
+        const char *op = fz_sql_accept(p, "UNION") ? "UNION"
+                         : fz_sql_accept(p, "EXCEPT") || fz_sql_accept(p, "MINUS") || fz_sql_accept(p, "SETMINUS")
+                             ? "EXCEPT"
+                             : NULL;
         if (op == NULL) {
             break;
         }
         if (n > SQL_MAX_CHAIN) {
-            fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX", "More than %d set operations in a row", SQL_MAX_CHAIN);
+            fz_sql_fail(p, FZ_SQL_SYNTAX, "FAILED_TO_PARSE_TOO_COMPLEX", "More than %d set operations in a row",
+                        SQL_MAX_CHAIN);
         }
         q = setop(p, op, q, intersect_term);
     }
@@ -400,8 +411,8 @@ static struct fz_ast_query *query_term(struct sql_parser *p) {
 }
 
 static struct fz_ast_query *tail(struct sql_parser *p, struct fz_ast_query *q) {
-    bool tail_here = fz_sql_is(p, 0, "ORDER") || fz_sql_is(p, 0, "SORT") || fz_sql_is(p, 0, "CLUSTER") || fz_sql_is(p, 0, "DISTRIBUTE") || fz_sql_is(p, 0, "LIMIT") ||
-                     fz_sql_is(p, 0, "OFFSET");
+    bool tail_here = fz_sql_is(p, 0, "ORDER") || fz_sql_is(p, 0, "SORT") || fz_sql_is(p, 0, "CLUSTER") ||
+                     fz_sql_is(p, 0, "DISTRIBUTE") || fz_sql_is(p, 0, "LIMIT") || fz_sql_is(p, 0, "OFFSET");
     if (!tail_here) {
         return q;
     }
@@ -440,8 +451,9 @@ static struct fz_ast_query *tail(struct sql_parser *p, struct fz_ast_query *q) {
 // ---- pipes: each operator becomes a query over the one before ----
 
 static bool is_bare(const struct fz_ast_query *q) { // SELECT * FROM … and nothing else: clauses may be put into it
-    return q->kind == FZ_AST_SELECT && q->n_items == 1 && q->items[0].expr->kind == FZ_AST_STAR && q->items[0].expr->name.n == 0 && q->items[0].expr->n_args == 0 &&
-           !q->distinct && q->group_by == NULL && q->having == NULL && q->n_windows == 0 && q->n_ctes == 0 && !has_tail(q);
+    return q->kind == FZ_AST_SELECT && q->n_items == 1 && q->items[0].expr->kind == FZ_AST_STAR &&
+           q->items[0].expr->name.n == 0 && q->items[0].expr->n_args == 0 && !q->distinct && q->group_by == NULL &&
+           q->having == NULL && q->n_windows == 0 && q->n_ctes == 0 && !has_tail(q);
 }
 static struct fz_ast_query *pipe_aggregate(struct sql_parser *p, struct fz_ast_query *q) { // after AGGREGATE
     struct fz_ast_select_item *aggregates = NULL;
@@ -460,7 +472,8 @@ static struct fz_ast_query *pipe_aggregate(struct sql_parser *p, struct fz_ast_q
         struct fz_ast_expr **keys = NULL;
         size_t n_keys = 0, keys_cap = 0;
         do {
-            struct fz_ast_select_item item = fz_sql_select_item(p), *slot = SQL_PUSH(p, q->items, q->n_items, items_cap);
+            struct fz_ast_select_item item = fz_sql_select_item(p),
+                                      *slot = SQL_PUSH(p, q->items, q->n_items, items_cap);
             *slot = item;
             struct fz_ast_expr **key = SQL_PUSH(p, keys, n_keys, keys_cap);
             *key = item.expr;
@@ -517,7 +530,8 @@ static struct fz_ast_query *pipe_step(struct sql_parser *p, struct fz_ast_query 
         }
     } else if (fz_sql_is(p, 0, "ORDER") || fz_sql_is(p, 0, "LIMIT") || fz_sql_is(p, 0, "OFFSET")) {
         q = tail(p, q);
-    } else if (fz_sql_is(p, 0, "UNION") || fz_sql_is(p, 0, "EXCEPT") || fz_sql_is(p, 0, "MINUS") || fz_sql_is(p, 0, "INTERSECT")) {
+    } else if (fz_sql_is(p, 0, "UNION") || fz_sql_is(p, 0, "EXCEPT") || fz_sql_is(p, 0, "MINUS") ||
+               fz_sql_is(p, 0, "INTERSECT")) {
         const char *op = fz_sql_is(p, 0, "UNION") ? "UNION" : fz_sql_is(p, 0, "INTERSECT") ? "INTERSECT" : "EXCEPT";
         p->at++;
         q = setop(p, op, q, query_primary);

@@ -77,7 +77,8 @@ static void sample(struct sql_parser *p, struct fz_ast_rel *rel) {
 // parquet.`path`: a file when the format is one of ours and the second part was quoted and looks like a path.
 static bool is_file(struct sql_parser *p, const struct fz_ast_name *name) {
     static const char *const formats[] = {"parquet", "csv", "json", "jsonl", "avro", "orc", "text", "iceberg"};
-    if (p->failed || name->n != 2 || p->tokens[p->at - 1].kind != SQL_QUOTED || strpbrk(name->parts[1], "/.*") == NULL) {
+    if (p->failed || name->n != 2 || p->tokens[p->at - 1].kind != SQL_QUOTED ||
+        strpbrk(name->parts[1], "/.*") == NULL) {
         return false;
     }
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
@@ -109,8 +110,10 @@ struct fz_ast_rel *fz_sql_values(struct sql_parser *p) {
             do {
                 fz_sql_add_arg(p, e, &items, fz_sql_assigned(p));
             } while (fz_sql_accept(p, ","));
-            if (!p->failed && (!fz_sql_accept(p, ")") || !(fz_sql_is(p, 0, ",") || fz_sql_is(p, 0, ")") || fz_sql_is(p, 0, ";") || fz_sql_is(p, 0, "AS") ||
-                                                           fz_sql_is_ident(p, 0) || fz_sql_peek(p, 0)->kind == SQL_END))) {
+            if (!p->failed &&
+                (!fz_sql_accept(p, ")") ||
+                 !(fz_sql_is(p, 0, ",") || fz_sql_is(p, 0, ")") || fz_sql_is(p, 0, ";") || fz_sql_is(p, 0, "AS") ||
+                   fz_sql_is_ident(p, 0) || fz_sql_peek(p, 0)->kind == SQL_END))) {
                 p->at = before; // (1 + 2) * 3, or names inside
                 e = fz_sql_expr(p);
             }
@@ -129,8 +132,8 @@ struct fz_ast_rel *fz_sql_values(struct sql_parser *p) {
             (*row)[0] = e;
         }
         if (rel->n_rows > 1 && n != rel->n_cols) {
-            fz_sql_fail(p, FZ_SCHEMA_MISMATCH, "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "VALUES: expected %zu columns but found %zu in row %zu", rel->n_cols, n,
-                        rel->n_rows);
+            fz_sql_fail(p, FZ_SCHEMA_MISMATCH, "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH",
+                        "VALUES: expected %zu columns but found %zu in row %zu", rel->n_cols, n, rel->n_rows);
         }
         rel->n_cols = n;
     } while (fz_sql_accept(p, ","));
@@ -186,7 +189,8 @@ static struct fz_ast_rel *primary_rel(struct sql_parser *p) {
     if (fz_sql_is(p, 0, "(")) {
         return parenthesized(p);
     }
-    if (fz_sql_is(p, 0, "VALUES") && !fz_sql_is(p, 1, ".") && !fz_sql_is(p, 1, ",") && !fz_sql_is(p, 1, ")") && fz_sql_peek(p, 1)->kind != SQL_END) {
+    if (fz_sql_is(p, 0, "VALUES") && !fz_sql_is(p, 1, ".") && !fz_sql_is(p, 1, ",") && !fz_sql_is(p, 1, ")") &&
+        fz_sql_peek(p, 1)->kind != SQL_END) {
         p->at++;
         rel = fz_sql_values(p);
         fz_sql_alias(p, rel);
@@ -195,7 +199,8 @@ static struct fz_ast_rel *primary_rel(struct sql_parser *p) {
     if (fz_sql_is(p, 0, "STREAM") && (fz_sql_is(p, 1, "(") || fz_sql_is_ident(p, 1))) {
         fz_sql_unsupported(p, "STREAM");
     }
-    if (fz_sql_peek(p, 0)->kind == SQL_WORD && !fz_sql_is_alias(p) && !fz_sql_is(p, 1, ".") && !fz_sql_is(p, 0, "VERSION") && !fz_sql_is(p, 0, "TIMESTAMP")) {
+    if (fz_sql_peek(p, 0)->kind == SQL_WORD && !fz_sql_is_alias(p) && !fz_sql_is(p, 1, ".") &&
+        !fz_sql_is(p, 0, "VERSION") && !fz_sql_is(p, 0, "TIMESTAMP")) {
         fz_sql_syntax(p, "a table");
     }
     struct fz_ast_name name = fz_sql_object_name(p);
@@ -293,7 +298,8 @@ static struct fz_ast_rel *pivot(struct sql_parser *p, struct fz_ast_rel *left) {
     rel->left = left;
     fz_sql_expect(p, "(");
     do {
-        struct fz_ast_select_item item = fz_sql_select_item(p), *slot = SQL_PUSH(p, rel->pivot_items, rel->n_pivot_items, cap);
+        struct fz_ast_select_item item = fz_sql_select_item(p),
+                                  *slot = SQL_PUSH(p, rel->pivot_items, rel->n_pivot_items, cap);
         *slot = item;
     } while (fz_sql_accept(p, ","));
     fz_sql_expect(p, "FOR");

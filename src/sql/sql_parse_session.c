@@ -15,7 +15,8 @@ static void in_name(struct sql_parser *p, struct fz_ast_stmt *s) {
 static void show(struct sql_parser *p, struct fz_ast_stmt *s) { // after SHOW
     static const struct {
         const char *word, *text;
-    } lists[] = {{"NAMESPACES", "NAMESPACES"}, {"DATABASES", "NAMESPACES"}, {"SCHEMAS", "NAMESPACES"}, {"TABLES", "TABLES"}, {"VIEWS", "VIEWS"}, {"CATALOGS", "CATALOGS"}};
+    } lists[] = {{"NAMESPACES", "NAMESPACES"}, {"DATABASES", "NAMESPACES"}, {"SCHEMAS", "NAMESPACES"},
+                 {"TABLES", "TABLES"},         {"VIEWS", "VIEWS"},          {"CATALOGS", "CATALOGS"}};
     s->kind = FZ_STMT_SHOW;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         if (fz_sql_accept(p, lists[i].word)) {
@@ -71,7 +72,8 @@ static void show(struct sql_parser *p, struct fz_ast_stmt *s) { // after SHOW
 
 static void describe(struct sql_parser *p, struct fz_ast_stmt *s) { // after DESCRIBE
     s->kind = FZ_STMT_DESCRIBE;
-    if ((fz_sql_is(p, 0, "NAMESPACE") || fz_sql_is(p, 0, "DATABASE") || fz_sql_is(p, 0, "SCHEMA")) && fz_sql_is_ident(p, 1)) {
+    if ((fz_sql_is(p, 0, "NAMESPACE") || fz_sql_is(p, 0, "DATABASE") || fz_sql_is(p, 0, "SCHEMA")) &&
+        fz_sql_is_ident(p, 1)) {
         p->at++;
         s->text = "NAMESPACE";
         s->extended = fz_sql_is(p, 0, "EXTENDED") && fz_sql_is_ident(p, 1);
@@ -182,7 +184,8 @@ static void time_zone(struct sql_parser *p, struct fz_ast_stmt *s) { // after SE
             fz_sql_fail(p, FZ_SQL_SYNTAX, "_LEGACY_ERROR_TEMP_0044", "The interval must be between -18 and +18 hours");
         }
         int64_t a = seconds < 0 ? -seconds : seconds;
-        char *value = fz_arena_printf(p->arena, "%c%02d:%02d", seconds < 0 ? '-' : '+', (int)(a / 3600 % 100), (int)(a / 60 % 60));
+        char *value = fz_arena_printf(p->arena, "%c%02d:%02d", seconds < 0 ? '-' : '+', (int)(a / 3600 % 100),
+                                      (int)(a / 60 % 60));
         s->value = value != NULL ? value : fz_sql_node(p, 1);
     } else {
         fz_sql_syntax(p, "a zone name, LOCAL or an interval");
@@ -218,7 +221,8 @@ static void set(struct sql_parser *p, struct fz_ast_stmt *s) { // after SET
     }
     struct fz_str key = strip((struct fz_str){text.ptr, eq == NULL ? text.len : (size_t)(eq - text.ptr)});
     if (key.len == 0 || (!quoted && memchr(key.ptr, ' ', key.len) != NULL)) {
-        fz_sql_fail(p, FZ_SQL_SYNTAX, "INVALID_SET_SYNTAX", "Expected SET, SET key or SET key=value; put a key with special characters in backquotes");
+        fz_sql_fail(p, FZ_SQL_SYNTAX, "INVALID_SET_SYNTAX",
+                    "Expected SET, SET key or SET key=value; put a key with special characters in backquotes");
         return;
     }
     s->key = fz_sql_dup(p, key);

@@ -5,14 +5,30 @@ static const struct {
     const char *word;
     enum fz_type_id type;
 } simple_types[] = {
-    {"BOOLEAN", FZ_TYPE_BOOLEAN},        {"TINYINT", FZ_TYPE_BYTE},   {"BYTE", FZ_TYPE_BYTE},
-    {"SMALLINT", FZ_TYPE_SHORT},         {"SHORT", FZ_TYPE_SHORT},    {"INT", FZ_TYPE_INT},
-    {"INTEGER", FZ_TYPE_INT},            {"BIGINT", FZ_TYPE_LONG},    {"LONG", FZ_TYPE_LONG},
-    {"FLOAT", FZ_TYPE_FLOAT},            {"REAL", FZ_TYPE_FLOAT},     {"DOUBLE", FZ_TYPE_DOUBLE},
-    {"DATE", FZ_TYPE_DATE},              {"TIME", FZ_TYPE_TIME},      {"TIMESTAMP", FZ_TYPE_TIMESTAMPTZ},
-    {"TIMESTAMP_LTZ", FZ_TYPE_TIMESTAMPTZ}, {"TIMESTAMP_NTZ", FZ_TYPE_TIMESTAMP}, {"STRING", FZ_TYPE_STRING},
-    {"VARCHAR", FZ_TYPE_STRING},         {"CHAR", FZ_TYPE_STRING},    {"CHARACTER", FZ_TYPE_STRING},
-    {"BINARY", FZ_TYPE_BINARY},          {"VARIANT", FZ_TYPE_VARIANT}, {"VOID", FZ_TYPE_UNKNOWN},
+    {"BOOLEAN", FZ_TYPE_BOOLEAN},
+    {"TINYINT", FZ_TYPE_BYTE},
+    {"BYTE", FZ_TYPE_BYTE},
+    {"SMALLINT", FZ_TYPE_SHORT},
+    {"SHORT", FZ_TYPE_SHORT},
+    {"INT", FZ_TYPE_INT},
+    {"INTEGER", FZ_TYPE_INT},
+    {"BIGINT", FZ_TYPE_LONG},
+    {"LONG", FZ_TYPE_LONG},
+    {"FLOAT", FZ_TYPE_FLOAT},
+    {"REAL", FZ_TYPE_FLOAT},
+    {"DOUBLE", FZ_TYPE_DOUBLE},
+    {"DATE", FZ_TYPE_DATE},
+    {"TIME", FZ_TYPE_TIME},
+    {"TIMESTAMP", FZ_TYPE_TIMESTAMPTZ},
+    {"TIMESTAMP_LTZ", FZ_TYPE_TIMESTAMPTZ},
+    {"TIMESTAMP_NTZ", FZ_TYPE_TIMESTAMP},
+    {"STRING", FZ_TYPE_STRING},
+    {"VARCHAR", FZ_TYPE_STRING},
+    {"CHAR", FZ_TYPE_STRING},
+    {"CHARACTER", FZ_TYPE_STRING},
+    {"BINARY", FZ_TYPE_BINARY},
+    {"VARIANT", FZ_TYPE_VARIANT},
+    {"VOID", FZ_TYPE_UNKNOWN},
 };
 
 static const struct fz_type *checked(struct sql_parser *p, const struct fz_type *type) {
@@ -29,13 +45,16 @@ static const struct fz_type *decimal_type(struct sql_parser *p) {
         fz_sql_expect(p, ")");
     }
     if (precision > 38 || scale > 38) {
-        fz_sql_fail(p, FZ_INVALID_ARG, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "Decimal precision %lld exceeds max precision 38",
+        fz_sql_fail(p, FZ_INVALID_ARG, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                    "Decimal precision %lld exceeds max precision 38",
                     (long long)(precision > scale ? precision : scale));
     } else if (precision < 1 || scale < 0 || scale > precision) {
-        fz_sql_fail(p, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1228", "Decimal scale (%lld) cannot be greater than precision (%lld)",
-                    (long long)scale, (long long)precision);
+        fz_sql_fail(p, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1228",
+                    "Decimal scale (%lld) cannot be greater than precision (%lld)", (long long)scale,
+                    (long long)precision);
     }
-    return p->failed ? fz_type_primitive(FZ_TYPE_INT) : checked(p, fz_type_decimal(p->arena, (int)precision, (int)scale));
+    return p->failed ? fz_type_primitive(FZ_TYPE_INT)
+                     : checked(p, fz_type_decimal(p->arena, (int)precision, (int)scale));
 }
 
 static const struct fz_type *interval_type(struct sql_parser *p) {
@@ -146,7 +165,8 @@ const struct fz_type *fz_sql_type(struct sql_parser *p) {
             i++;
         }
         if (i < n) {
-            bool sized = simple_types[i].type == FZ_TYPE_STRING && fz_sql_peek(p, 0)->raw.len != 6; // VARCHAR(n), CHAR(n)
+            bool sized =
+                simple_types[i].type == FZ_TYPE_STRING && fz_sql_peek(p, 0)->raw.len != 6; // VARCHAR(n), CHAR(n)
             p->at++;
             if ((sized || simple_types[i].type == FZ_TYPE_TIME) && fz_sql_accept(p, "(")) {
                 fz_sql_integer(p);
@@ -154,7 +174,8 @@ const struct fz_type *fz_sql_type(struct sql_parser *p) {
             } else if (sized) {
                 fz_sql_fail(p, FZ_SQL_SYNTAX, "DATATYPE_MISSING_SIZE", "VARCHAR and CHAR need a length");
             }
-            if (simple_types[i].type == FZ_TYPE_STRING && fz_sql_accept(p, "COLLATE") && !fz_sql_accept(p, "UTF8_BINARY")) {
+            if (simple_types[i].type == FZ_TYPE_STRING && fz_sql_accept(p, "COLLATE") &&
+                !fz_sql_accept(p, "UTF8_BINARY")) {
                 fz_sql_unsupported(p, "A collation");
             }
             type = fz_type_primitive(simple_types[i].type);
@@ -162,8 +183,8 @@ const struct fz_type *fz_sql_type(struct sql_parser *p) {
             fz_sql_syntax(p, "a type");
         } else {
             const struct sql_token *t = fz_sql_peek(p, 0);
-            fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_DATATYPE", "Unsupported data type \"%.*s\"", (int)fz_utf8_truncate(t->raw.ptr, t->raw.len, 40),
-                        t->raw.ptr);
+            fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_DATATYPE", "Unsupported data type \"%.*s\"",
+                        (int)fz_utf8_truncate(t->raw.ptr, t->raw.len, 40), t->raw.ptr);
         }
     }
     p->depth--;

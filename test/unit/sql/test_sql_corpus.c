@@ -12,10 +12,15 @@ static int n_statements, n_wrong, n_files;
 
 // Spark's conditions that are raised while parsing although their class is another one, and refusals the parser itself makes.
 static bool may_fail(const char *directive, const char *condition) {
-    static const char *const conditions[] = {"DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "_LEGACY_ERROR_TEMP_1228", "UNSUPPORTED_DATATYPE",
-                                             "INVALID_NUMERIC_LITERAL_RANGE", "UNEXPECTED_POSITIONAL_ARGUMENT", "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+    static const char *const conditions[] = {"DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                                             "_LEGACY_ERROR_TEMP_1228",
+                                             "UNSUPPORTED_DATATYPE",
+                                             "INVALID_NUMERIC_LITERAL_RANGE",
+                                             "UNEXPECTED_POSITIONAL_ARGUMENT",
+                                             "UNSUPPORTED_FEATURE.TABLE_OPERATION",
                                              "INVALID_TYPED_LITERAL"};
-    for (size_t i = 0; strncmp(directive, "statement error", 15) == 0 && i < sizeof conditions / sizeof conditions[0]; i++) {
+    for (size_t i = 0; strncmp(directive, "statement error", 15) == 0 && i < sizeof conditions / sizeof conditions[0];
+         i++) {
         if (strcmp(condition, conditions[i]) == 0) {
             return true;
         }
@@ -75,7 +80,8 @@ static int each_file(const char *path, const struct stat *st, int type, struct F
             line[n - 1] = 0;
         }
         if (n <= 0 || line[0] == 0) { // the end of a record
-            bool statement = strncmp(directive, "statement", 9) == 0 || strncmp(directive, "query", 5) == 0 || strncmp(directive, "let", 3) == 0;
+            bool statement = strncmp(directive, "statement", 9) == 0 || strncmp(directive, "query", 5) == 0 ||
+                             strncmp(directive, "let", 3) == 0;
             if (statement && sql.len > 0) {
                 check(path, directive, sql.ptr);
             }
@@ -85,7 +91,8 @@ static int each_file(const char *path, const struct stat *st, int type, struct F
             if (n <= 0) {
                 break;
             }
-        } else if (in_result || (line[0] == '#' && sql.len == 0) || (directive[0] == 0 && (strncmp(line, "skipif", 6) == 0 || strncmp(line, "onlyif", 6) == 0))) {
+        } else if (in_result || (line[0] == '#' && sql.len == 0) ||
+                   (directive[0] == 0 && (strncmp(line, "skipif", 6) == 0 || strncmp(line, "onlyif", 6) == 0))) {
             continue;
         } else if (directive[0] == 0) {
             snprintf(directive, sizeof directive, "%s", line);

@@ -39,18 +39,29 @@ static void refused(const char *sql, enum fz_code code, const char *condition) {
 // Prefix notation of an expression, enough to see how operators bind.
 static void shape(struct fz_buf *out, const struct fz_ast_expr *e) {
     switch (e->kind) {
-    case FZ_AST_LITERAL: fz_value_print(out, e->literal); return;
+    case FZ_AST_LITERAL:
+        fz_value_print(out, e->literal);
+        return;
     case FZ_AST_NAME:
         for (size_t i = 0; i < e->name.n; i++) {
             fz_buf_printf(out, "%s%s", i > 0 ? "." : "", e->name.parts[i]);
         }
         return;
-    case FZ_AST_STAR: fz_buf_puts(out, "*"); return;
-    default: break;
+    case FZ_AST_STAR:
+        fz_buf_puts(out, "*");
+        return;
+    default:
+        break;
     }
     fz_buf_puts(out, "(");
     fz_buf_puts(out, e->negated ? "not-" : "");
-    fz_buf_puts(out, e->kind == FZ_AST_CALL ? e->name.parts[0] : e->kind == FZ_AST_INDEX ? "[]" : e->kind == FZ_AST_DOT ? "." : e->kind == FZ_AST_LAMBDA ? "->" : e->kind == FZ_AST_ROW ? "row" : e->kind == FZ_AST_CASE ? "case" : e->op);
+    fz_buf_puts(out, e->kind == FZ_AST_CALL     ? e->name.parts[0]
+                     : e->kind == FZ_AST_INDEX  ? "[]"
+                     : e->kind == FZ_AST_DOT    ? "."
+                     : e->kind == FZ_AST_LAMBDA ? "->"
+                     : e->kind == FZ_AST_ROW    ? "row"
+                     : e->kind == FZ_AST_CASE   ? "case"
+                                                : e->op);
     if (e->text != NULL) {
         fz_buf_printf(out, ":%s", e->text);
     }
@@ -128,7 +139,9 @@ static void literals_are_typed_by_their_spelling(void **state) {
     is_literal("TIMESTAMP_NTZ '2024-01-31 23:59:59.1234567'", "timestamp_ntz", "2024-01-31 23:59:59.123456");
     is_literal("TIMESTAMP '2024-01-01 00:00:00+02:00'", "timestamp", "2023-12-31 22:00:00");
     is_literal("'a' \"b\" 'c'", "string", "abc");
-    is_literal("'it''s \\t\\u00e9\\101\\%'", "string", "it's \t\xc3\xa9" "A\\%");
+    is_literal("'it''s \\t\\u00e9\\101\\%'", "string",
+               "it's \t\xc3\xa9"
+               "A\\%");
     is_literal("r'a\\n'", "string", "a\\n");
     is_literal("TRUE", "boolean", "true");
     const struct fz_ast_expr *local = expr("TIMESTAMP '2024-01-01 00:00:00'"); // depends on the session's zone
@@ -164,8 +177,11 @@ static void intervals_are_folded(void **state) {
 static void queries_keep_their_parts(void **state) {
     (void)state;
     begin();
-    struct fz_ast_query *q = parse("WITH a AS (SELECT 1 AS x), b (y) AS (VALUES (2), (3)) SELECT DISTINCT x, count(*) n FROM a JOIN b ON x = y LEFT ANTI JOIN c USING (x) "
-                                   "LATERAL VIEW OUTER explode(z) e AS v WHERE x > 1 GROUP BY ROLLUP (x, y) HAVING n > 1 ORDER BY x DESC NULLS LAST LIMIT 3 OFFSET 1")->query;
+    struct fz_ast_query *q = parse("WITH a AS (SELECT 1 AS x), b (y) AS (VALUES (2), (3)) SELECT DISTINCT x, count(*) "
+                                   "n FROM a JOIN b ON x = y LEFT ANTI JOIN c USING (x) "
+                                   "LATERAL VIEW OUTER explode(z) e AS v WHERE x > 1 GROUP BY ROLLUP (x, y) HAVING n > "
+                                   "1 ORDER BY x DESC NULLS LAST LIMIT 3 OFFSET 1")
+                                 ->query;
     assert_int_equal(q->n_ctes, 2);
     assert_int_equal(q->ctes[1].n_columns, 1);
     assert_true(q->distinct);
@@ -188,7 +204,9 @@ static void queries_keep_their_parts(void **state) {
     assert_string_equal(q->setop, "UNION");
     assert_string_equal(q->right->setop, "INTERSECT");
     assert_int_equal(q->n_order_by, 1);
-    q = parse("SELECT * FROM db.t VERSION AS OF 123 x, parquet.`/a/b.parquet`, range(0, 10) AS r(i), VALUES (1, 'a'), (2, DEFAULT) AS v(a, b)")->query;
+    q = parse("SELECT * FROM db.t VERSION AS OF 123 x, parquet.`/a/b.parquet`, range(0, 10) AS r(i), VALUES (1, 'a'), "
+              "(2, DEFAULT) AS v(a, b)")
+            ->query;
     assert_non_null(q->from[0]->version_as_of);
     assert_string_equal(q->from[0]->alias, "x");
     assert_int_equal(q->from[1]->kind, FZ_AST_FILE);
@@ -199,12 +217,16 @@ static void queries_keep_their_parts(void **state) {
     assert_int_equal(q->from[0]->kind, FZ_AST_DERIVED);
     assert_non_null(q->from[0]->query->where);
     assert_int_equal(q->from[0]->query->n_items, 2);
-    q = parse("SELECT sum(x) OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), first(y) IGNORE NULLS OVER w FROM t WINDOW w AS (ORDER BY b)")->query;
+    q = parse("SELECT sum(x) OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), first(y) "
+              "IGNORE NULLS OVER w FROM t WINDOW w AS (ORDER BY b)")
+            ->query;
     assert_true(q->items[0].expr->over->has_frame);
     assert_true(q->items[1].expr->ignore_nulls);
     assert_string_equal(q->items[1].expr->over->name, "w");
     assert_int_equal(q->n_windows, 1);
-    q = parse("SELECT * FROM t PIVOT (sum(x) AS s FOR k IN ('a' AS a, 'b')) UNPIVOT INCLUDE NULLS (v FOR n IN (a, b AS bb))")->query;
+    q = parse("SELECT * FROM t PIVOT (sum(x) AS s FOR k IN ('a' AS a, 'b')) UNPIVOT INCLUDE NULLS (v FOR n IN (a, b AS "
+              "bb))")
+            ->query;
     assert_int_equal(q->from[0]->kind, FZ_AST_UNPIVOT);
     assert_true(q->from[0]->outer);
     assert_int_equal(q->from[0]->left->n_pivot_values, 2);
@@ -214,9 +236,11 @@ static void queries_keep_their_parts(void **state) {
 static void merge_clauses(void **state) {
     (void)state;
     begin();
-    struct fz_ast_stmt *s = parse("WITH c AS (SELECT 1) MERGE WITH SCHEMA EVOLUTION INTO db.t AS t USING (SELECT * FROM x) s ON t.id = s.id "
-                                  "WHEN MATCHED AND s.op = 'd' THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED BY TARGET THEN INSERT (id, s.a) VALUES (s.id, DEFAULT) "
-                                  "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET a = 1, b.c = t.d");
+    struct fz_ast_stmt *s = parse(
+        "WITH c AS (SELECT 1) MERGE WITH SCHEMA EVOLUTION INTO db.t AS t USING (SELECT * FROM x) s ON t.id = s.id "
+        "WHEN MATCHED AND s.op = 'd' THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED BY TARGET THEN INSERT "
+        "(id, s.a) VALUES (s.id, DEFAULT) "
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET a = 1, b.c = t.d");
     assert_int_equal(s->kind, FZ_STMT_MERGE);
     assert_true(s->schema_evolution);
     assert_int_equal(s->n_ctes, 1);
@@ -242,8 +266,10 @@ static void merge_clauses(void **state) {
 static void ddl_details(void **state) {
     (void)state;
     begin();
-    struct fz_ast_stmt *s = parse("CREATE TABLE IF NOT EXISTS a.b (id BIGINT NOT NULL COMMENT 'k', s STRUCT<x: INT, y: ARRAY<MAP<STRING, DECIMAL(9, 2)>>>, v VARCHAR(5)) USING ICEBERG "
-                                  "PARTITIONED BY (days(ts), bucket(8, id), truncate(v, 3), c) COMMENT 'x' TBLPROPERTIES ('a.b'='1', c.d = 2)");
+    struct fz_ast_stmt *s = parse(
+        "CREATE TABLE IF NOT EXISTS a.b (id BIGINT NOT NULL COMMENT 'k', s STRUCT<x: INT, y: ARRAY<MAP<STRING, "
+        "DECIMAL(9, 2)>>>, v VARCHAR(5)) USING ICEBERG "
+        "PARTITIONED BY (days(ts), bucket(8, id), truncate(v, 3), c) COMMENT 'x' TBLPROPERTIES ('a.b'='1', c.d = 2)");
     assert_true(s->if_not_exists);
     assert_string_equal(s->provider, "iceberg");
     assert_true(s->column_defs[0].not_null);
@@ -254,7 +280,8 @@ static void ddl_details(void **state) {
     assert_null(s->partition_by[3].function);
     assert_string_equal(s->properties[1].key, "c.d");
     assert_string_equal(s->properties[1].value, "2");
-    s = parse("ALTER TABLE t CREATE OR REPLACE BRANCH `b 1` AS OF VERSION 7 RETAIN 2 DAYS WITH SNAPSHOT RETENTION 3 SNAPSHOTS 4 HOURS");
+    s = parse("ALTER TABLE t CREATE OR REPLACE BRANCH `b 1` AS OF VERSION 7 RETAIN 2 DAYS WITH SNAPSHOT RETENTION 3 "
+              "SNAPSHOTS 4 HOURS");
     assert_int_equal(s->alter, FZ_ALTER_CREATE_BRANCH);
     assert_string_equal(s->key, "b 1");
     assert_int_equal(s->snapshot_id, 7);
@@ -290,7 +317,8 @@ static void errors_name_condition_and_place(void **state) {
     assert_int_equal(err.column, 5);
     assert_non_null(strstr(err.message, "FRM t WHERE\n----^"));
     refused("MERGE INTO t USING s ON t.id = s.id", FZ_SQL_SYNTAX, "MERGE_WITHOUT_WHEN");
-    refused("MERGE INTO t USING (SELECT 1) AS s(a) ON true WHEN MATCHED THEN DELETE", FZ_SQL_SYNTAX, "COLUMN_ALIASES_NOT_ALLOWED");
+    refused("MERGE INTO t USING (SELECT 1) AS s(a) ON true WHEN MATCHED THEN DELETE", FZ_SQL_SYNTAX,
+            "COLUMN_ALIASES_NOT_ALLOWED");
     refused("SELECT 'x", FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR");
     refused("SELECT /* x", FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR");
     refused("SELECT '\xff'", FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR");
@@ -331,7 +359,8 @@ static void deep_nesting_is_refused_and_long_chains_are_not(void **state) {
 static void scripts_are_split_outside_quotes_and_comments(void **state) {
     (void)state;
     begin();
-    static const char script[] = "-- first; one\nSELECT ';', \"a;\", `b;` ;\n\n/* ; /* ; */ */ SELECT 'it''s;\\';' ; ; SELECT r'\\';\nBEGIN SELECT 1; END";
+    static const char script[] = "-- first; one\nSELECT ';', \"a;\", `b;` ;\n\n/* ; /* ; */ */ SELECT 'it''s;\\';' ; ; "
+                                 "SELECT r'\\';\nBEGIN SELECT 1; END";
     struct fz_sql_piece *pieces = NULL;
     size_t n = 0;
     FZ_OK_OR_FAIL(fz_sql_split(&arena, fz_str_of(script), &pieces, &n, &err), &err);
@@ -361,9 +390,12 @@ static void types_and_schemas(void **state) {
 static void damaged_text_never_breaks_the_parser(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "WITH a AS (SELECT x -> x[1].y::int, INTERVAL '1 2:3' DAY TO MINUTE FROM t VERSION AS OF 5) SELECT CASE a WHEN 1 THEN 'x' END, v:a.b[0] FROM a PIVOT (sum(b) FOR c IN (1, 2))",
-        "MERGE INTO t USING (VALUES (1, X'ff', TIMESTAMP '2024-01-01 1:2:3 +1')) s ON t.a = s.a WHEN MATCHED AND s.b THEN UPDATE SET a = DEFAULT WHEN NOT MATCHED THEN INSERT (a) VALUES (1)",
-        "CREATE TABLE t (a STRUCT<x: DECIMAL(3,1)>, b INT NOT NULL) PARTITIONED BY (bucket(4, b)) TBLPROPERTIES ('a'='b')",
+        "WITH a AS (SELECT x -> x[1].y::int, INTERVAL '1 2:3' DAY TO MINUTE FROM t VERSION AS OF 5) SELECT CASE a WHEN "
+        "1 THEN 'x' END, v:a.b[0] FROM a PIVOT (sum(b) FOR c IN (1, 2))",
+        "MERGE INTO t USING (VALUES (1, X'ff', TIMESTAMP '2024-01-01 1:2:3 +1')) s ON t.a = s.a WHEN MATCHED AND s.b "
+        "THEN UPDATE SET a = DEFAULT WHEN NOT MATCHED THEN INSERT (a) VALUES (1)",
+        "CREATE TABLE t (a STRUCT<x: DECIMAL(3,1)>, b INT NOT NULL) PARTITIONED BY (bucket(4, b)) TBLPROPERTIES "
+        "('a'='b')",
         "ALTER TABLE t CREATE BRANCH b AS OF VERSION 1 RETAIN 1 DAYS WITH SNAPSHOT RETENTION 1 SNAPSHOTS 2 DAYS"};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         size_t len = strlen(texts[k]);
@@ -385,10 +417,17 @@ static void damaged_text_never_breaks_the_parser(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(operators_bind_as_in_spark), FZ_TEST(literals_are_typed_by_their_spelling), FZ_TEST(intervals_are_folded),
-        FZ_TEST(queries_keep_their_parts), FZ_TEST(merge_clauses), FZ_TEST(ddl_details), FZ_TEST(errors_name_condition_and_place),
-        FZ_TEST(deep_nesting_is_refused_and_long_chains_are_not), FZ_TEST(scripts_are_split_outside_quotes_and_comments),
-        FZ_TEST(types_and_schemas), FZ_TEST(damaged_text_never_breaks_the_parser),
+        FZ_TEST(operators_bind_as_in_spark),
+        FZ_TEST(literals_are_typed_by_their_spelling),
+        FZ_TEST(intervals_are_folded),
+        FZ_TEST(queries_keep_their_parts),
+        FZ_TEST(merge_clauses),
+        FZ_TEST(ddl_details),
+        FZ_TEST(errors_name_condition_and_place),
+        FZ_TEST(deep_nesting_is_refused_and_long_chains_are_not),
+        FZ_TEST(scripts_are_split_outside_quotes_and_comments),
+        FZ_TEST(types_and_schemas),
+        FZ_TEST(damaged_text_never_breaks_the_parser),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
