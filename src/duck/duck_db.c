@@ -53,7 +53,8 @@ static enum fz_code choose_temp_directory(struct fz_duck *duck, const char *want
         fz_buf_printf(&path, "%s/frazil-XXXXXX", base && *base ? base : "/tmp");
         FZ_TRY(fz_buf_check(&path, err));
         if (!mkdtemp(path.ptr)) {
-            rc = fz_fail(err, FZ_IO, "cannot make a private folder %s for temporary files: %s", path.ptr, strerror(errno));
+            rc = fz_fail(err, FZ_IO, "cannot make a private folder %s for temporary files: %s", path.ptr,
+                         strerror(errno));
             goto out;
         }
         duck->temp_is_private = true;
@@ -103,7 +104,8 @@ static enum fz_code open_database(struct fz_duck *duck, struct fz_err *err) {
     }
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         if (settings[i].use && duckdb_set_config(config, settings[i].name, settings[i].value) != DuckDBSuccess) {
-            rc = fz_fail(err, FZ_BUG, "the engine does not take the setting %s=%s", settings[i].name, settings[i].value);
+            rc =
+                fz_fail(err, FZ_BUG, "the engine does not take the setting %s=%s", settings[i].name, settings[i].value);
             goto out;
         }
     }
@@ -276,7 +278,8 @@ enum fz_code fz_duck_begin(struct fz_duck *duck, struct fz_err *err) {
     return fz_cancel_check(duck->cancel, err);
 }
 
-enum fz_code fz_duck_prepare(struct fz_duck *duck, const char *sql, duckdb_prepared_statement *out, struct fz_err *err) {
+enum fz_code fz_duck_prepare(struct fz_duck *duck, const char *sql, duckdb_prepared_statement *out,
+                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (duckdb_prepare(duck->con, sql, out) != DuckDBSuccess) {
         rc = fz_duck_raise(duck, duckdb_prepare_error(*out), sql, err);

@@ -51,7 +51,7 @@ static const struct class_row class_rows[] = {
 
 struct text_row {
     const char *exception_type;
-    const char *start;  // the message begins with this (ASCII letters of any case); NULL: anything
+    const char *start; // the message begins with this (ASCII letters of any case); NULL: anything
     const char *inside; // and holds this; NULL: anything
     const char *condition;
     enum fz_code code;
@@ -70,7 +70,8 @@ static const struct text_row text_rows[] = {
     {"Conversion", "Date out of range", NULL, "DATETIME_FIELD_OUT_OF_BOUNDS", FZ_CONSTRAINT},
     {"Conversion", "Failure in decode", NULL, "MALFORMED_CHARACTER_CODING", FZ_CONSTRAINT},
     {"Conversion", NULL, NULL, "CAST_INVALID_INPUT", FZ_CONSTRAINT},
-    {"Invalid Input", "Could not parse string", "according to format specifier", "CANNOT_PARSE_TIMESTAMP", FZ_CONSTRAINT},
+    {"Invalid Input", "Could not parse string", "according to format specifier", "CANNOT_PARSE_TIMESTAMP",
+     FZ_CONSTRAINT},
     {"Invalid Input", "More than one row returned by a subquery", NULL, "SCALAR_SUBQUERY_TOO_MANY_ROWS", FZ_CONSTRAINT},
     {"Syntax", "Like pattern must not end with escape character", NULL, "INVALID_FORMAT.ESC_AT_THE_END", FZ_CONSTRAINT},
     {"IO", "No files found that match", NULL, "PATH_NOT_FOUND", FZ_NOT_FOUND},
@@ -82,12 +83,14 @@ static const struct {
 } condition_texts[] = {
     {"DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL instead"},
     {"REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL instead"},
-    {"ARITHMETIC_OVERFLOW", "a number is too large for the result type; the try_ function of the operator gives NULL instead"},
+    {"ARITHMETIC_OVERFLOW",
+     "a number is too large for the result type; the try_ function of the operator gives NULL instead"},
     {"CAST_OVERFLOW", "a value does not fit the type it is cast to; try_cast gives NULL instead"},
     {"CAST_INVALID_INPUT", "a text cannot be cast to the wanted type; try_cast gives NULL instead"},
     {"NUMERIC_VALUE_OUT_OF_RANGE", "a number does not fit the decimal type; try_cast gives NULL instead"},
     {"INVALID_ARRAY_INDEX", "an array index is out of bounds; get() or try_element_at() gives NULL instead"},
-    {"MERGE_CARDINALITY_VIOLATION", "the ON condition matched a row of the target with more than one row of the source"},
+    {"MERGE_CARDINALITY_VIOLATION",
+     "the ON condition matched a row of the target with more than one row of the source"},
     {"NOT_NULL_ASSERT_VIOLATION", "NULL cannot be written to a column that is NOT NULL"},
     {"SCALAR_SUBQUERY_TOO_MANY_ROWS", "a subquery used as a value returned more than one row"},
 };
@@ -154,7 +157,10 @@ void fz_duck_map_message(const char *exception_type, const char *message, struct
 }
 
 static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 // The JSON text after its opening quote; returns the byte after the closing one, NULL when the text is broken.
@@ -224,10 +230,10 @@ static bool read_json_error(const char *p, struct fz_buf *type, struct fz_buf *m
             break;
         }
         fz_buf_clear(&other);
-        struct fz_buf *to = !key.ptr                                       ? &other
-                            : strcmp(key.ptr, "exception_type") == 0       ? type
-                            : strcmp(key.ptr, "exception_message") == 0    ? message
-                                                                           : &other;
+        struct fz_buf *to = !key.ptr                                    ? &other
+                            : strcmp(key.ptr, "exception_type") == 0    ? type
+                            : strcmp(key.ptr, "exception_message") == 0 ? message
+                                                                        : &other;
         fz_buf_clear(to);
         p = read_json_text(p + 1, to);
         ok = p != NULL;
@@ -272,14 +278,14 @@ enum fz_code fz_duck_raise(struct fz_duck *duck, const char *text, const char *s
         fz_fail_nomem(&mapped, strlen(text));
     } else if (strcmp(type.ptr, "INTERNAL") == 0 || strcmp(type.ptr, "FATAL") == 0) {
         duck->broken = true;
-        fz_fail(&mapped, FZ_ENGINE, "the embedded engine failed (%s); its database is opened anew before the next statement",
-                message.ptr);
+        fz_fail(&mapped, FZ_ENGINE,
+                "the embedded engine failed (%s); its database is opened anew before the next statement", message.ptr);
     } else {
         fz_duck_map_message(type.ptr, message.ptr, &mapped);
         if (mapped.code == FZ_BUG) {
             fz_err_reset(&mapped);
-            fz_fail(&mapped, FZ_BUG, "the engine refused what frazil gave it: %s error: %s; statement: %s", type.ptr, message.ptr,
-                    sql ? sql : "");
+            fz_fail(&mapped, FZ_BUG, "the engine refused what frazil gave it: %s error: %s; statement: %s", type.ptr,
+                    message.ptr, sql ? sql : "");
         }
     }
     pthread_mutex_lock(&duck->lock);

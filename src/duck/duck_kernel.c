@@ -17,7 +17,7 @@ struct call_state { // one thread
     void **cleared; // per argument: values with zeros in NULL rows, made when needed
     struct fz_field result_field;
     struct fz_column out; // storage of its own unless `direct`
-    bool direct;          // flat and not text: computed in the vector
+    bool direct; // flat and not text: computed in the vector
     uint64_t validity[FZ_DUCK_VALIDITY_WORDS];
     struct fz_arena strings;
 };
@@ -171,12 +171,14 @@ static bool any_null_row(struct call_state *state, size_t n) {
     return any;
 }
 
-static enum fz_code call_kernel(struct call_state *state, duckdb_data_chunk input, duckdb_vector output, struct fz_err *err) {
+static enum fz_code call_kernel(struct call_state *state, duckdb_data_chunk input, duckdb_vector output,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_scalar_kernel *def = &state->kernel->def;
     size_t n = duckdb_data_chunk_get_size(input);
     uint64_t out_validity[FZ_DUCK_VALIDITY_WORDS], merged[FZ_DUCK_VALIDITY_WORDS];
-    struct fz_column direct = {.type = def->result, .data = NULL, .validity_storage = out_validity, .capacity = FZ_BATCH_ROWS};
+    struct fz_column direct = {
+        .type = def->result, .data = NULL, .validity_storage = out_validity, .capacity = FZ_BATCH_ROWS};
     struct fz_column *out = state->direct ? &direct : &state->out;
     if (state->direct) {
         direct.data = duckdb_vector_get_data(output);
@@ -209,7 +211,8 @@ out:
 static void run_kernel(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
     struct fz_err err = FZ_ERR_INIT;
     struct call_state *state = duckdb_scalar_function_get_state(info);
-    if (fz_cancel_check(state->kernel->duck->cancel, &err) != FZ_OK || call_kernel(state, input, output, &err) != FZ_OK) {
+    if (fz_cancel_check(state->kernel->duck->cancel, &err) != FZ_OK ||
+        call_kernel(state, input, output, &err) != FZ_OK) {
         fz_duck_slot_put(state->kernel->duck, &err);
         duckdb_scalar_function_set_error(info, err.message);
     }
@@ -254,7 +257,8 @@ static enum fz_code install(struct fz_duck *duck, struct fz_duck_kernel *kernel,
 }
 
 // A copy that outlives the caller's types, under a key of name and signature; *out NULL when there is one already.
-static enum fz_code remember(struct fz_duck *duck, const struct fz_scalar_kernel *def, struct fz_duck_kernel **out, struct fz_err *err) {
+static enum fz_code remember(struct fz_duck *duck, const struct fz_scalar_kernel *def, struct fz_duck_kernel **out,
+                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf key = {0};
     struct fz_map_entry *entry = NULL;
@@ -304,7 +308,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_duck_register_kernels(struct fz_duck *duck, const struct fz_scalar_kernel *kernels, size_t n, struct fz_err *err) {
+enum fz_code fz_duck_register_kernels(struct fz_duck *duck, const struct fz_scalar_kernel *kernels, size_t n,
+                                      struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < n; i++) {
         struct fz_duck_kernel *kernel = NULL;

@@ -30,17 +30,17 @@ struct fz_duck {
     struct fz_duck_options options; // texts are copies
     char *temp_directory;
     bool temp_is_private; // ours to remove
-    bool broken;          // INTERNAL or FATAL was seen: only reopen helps
+    bool broken; // INTERNAL or FATAL was seen: only reopen helps
     struct fz_cancel *cancel;
     struct fz_duck_result *open_result;
 
     pthread_mutex_t lock; // callbacks run on the engine's threads: registry and error slot
-    struct fz_err slot;   // first error of a callback of the running statement
+    struct fz_err slot; // first error of a callback of the running statement
     struct {
         int64_t id;
         struct fz_source *source;
         int64_t scanned_in; // number of the statement that last began to read it
-    } *sources;
+    } * sources;
     size_t n_sources, sources_cap;
     int64_t next_source_id;
     int64_t statement; // counts executions
@@ -58,7 +58,8 @@ struct fz_duck {
 
 // duck_type.c
 duckdb_logical_type fz_duck_type_new(const struct fz_type *type); // destroy it; NULL: out of memory or no such type
-bool fz_duck_type_matches(duckdb_logical_type have, const struct fz_type *want); // same layout; struct field names do not count
+bool fz_duck_type_matches(duckdb_logical_type have,
+                          const struct fz_type *want); // same layout; struct field names do not count
 // `widen`: types that the batch cannot hold become the next one that can (describe); else only types with a batch layout.
 enum fz_code fz_duck_type_read(struct fz_arena *arena, duckdb_logical_type type, bool widen, const struct fz_type **out,
                                struct fz_err *err);

@@ -11,8 +11,8 @@ struct fz_duck_result {
     bool opened, done;
 };
 
-static enum fz_code check_columns(duckdb_prepared_statement statement, const struct fz_field *fields, size_t n, const char *sql,
-                                  struct fz_err *err) {
+static enum fz_code check_columns(duckdb_prepared_statement statement, const struct fz_field *fields, size_t n,
+                                  const char *sql, struct fz_err *err) {
     size_t have = duckdb_prepared_statement_column_count(statement);
     if (have != n) {
         return fz_fail(err, FZ_BUG, "the statement gives %zu columns, %zu are wanted: %s", have, n, sql);
@@ -24,7 +24,8 @@ static enum fz_code check_columns(duckdb_prepared_statement statement, const str
         if (!same) {
             struct fz_buf want = {0};
             fz_duck_type_print(&want, fields[i].type);
-            fz_fail(err, FZ_BUG, "column %zu does not have the wanted type %s: %s", i + 1, want.ptr ? want.ptr : "?", sql);
+            fz_fail(err, FZ_BUG, "column %zu does not have the wanted type %s: %s", i + 1, want.ptr ? want.ptr : "?",
+                    sql);
             fz_buf_dispose(&want);
             return err ? err->code : FZ_BUG;
         }
@@ -118,7 +119,8 @@ void fz_duck_result_free(struct fz_duck_result *result) {
 }
 
 enum fz_code fz_duck_query_row(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields,
-                               struct fz_arena *arena, struct fz_value *out_values, bool *out_found, struct fz_err *err) {
+                               struct fz_arena *arena, struct fz_value *out_values, bool *out_found,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_duck_result *result = NULL;
     const struct fz_batch *batch = NULL;
@@ -146,8 +148,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_duck_describe(struct fz_duck *duck, const char *sql, struct fz_arena *arena, struct fz_field **out, size_t *n,
-                              struct fz_err *err) {
+enum fz_code fz_duck_describe(struct fz_duck *duck, const char *sql, struct fz_arena *arena, struct fz_field **out,
+                              size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     duckdb_prepared_statement statement = NULL;
     FZ_TRY(fz_duck_begin(duck, err));

@@ -71,7 +71,8 @@ static void bind_scan(duckdb_bind_info info) {
         snprintf(name, sizeof name, "c%d", field->id);
         if (!type) {
             struct fz_err err = FZ_ERR_INIT;
-            fz_fail(&err, FZ_UNSUPPORTED, "column %s (field id %d) has a type the engine cannot hold (a struct without fields?)",
+            fz_fail(&err, FZ_UNSUPPORTED,
+                    "column %s (field id %d) has a type the engine cannot hold (a struct without fields?)",
                     field->name ? field->name : name, field->id);
             fz_duck_slot_put(duck, &err);
             duckdb_bind_set_error(info, err.message);
@@ -144,7 +145,8 @@ static enum fz_code prepare_local(struct scan_local *local, const size_t *column
         const struct fz_field *field = &local->source->fields[columns[i]];
         struct fz_column *column = &local->batch.columns[i];
         if (fz_duck_type_is_flat(field->type)) {
-            *column = (struct fz_column){.type = field->type, .validity_storage = local->validity[i], .capacity = FZ_BATCH_ROWS};
+            *column = (struct fz_column){
+                .type = field->type, .validity_storage = local->validity[i], .capacity = FZ_BATCH_ROWS};
         } else {
             FZ_TRY(fz_column_init(column, field->type, FZ_BATCH_ROWS, err));
         }
@@ -206,7 +208,8 @@ static enum fz_code fill_chunk(struct scan_local *local, duckdb_data_chunk chunk
         goto out;
     }
     for (size_t i = 0; i < batch->n_columns && batch->n_rows > 0; i++) {
-        FZ_TRY(fz_duck_vector_write(duckdb_data_chunk_get_vector(chunk, i), &batch->columns[i], batch->n_rows, false, err));
+        FZ_TRY(fz_duck_vector_write(duckdb_data_chunk_get_vector(chunk, i), &batch->columns[i], batch->n_rows, false,
+                                    err));
     }
     duckdb_data_chunk_set_size(chunk, batch->n_rows);
 out:

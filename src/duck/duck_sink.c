@@ -8,7 +8,8 @@ static void bind_sink(duckdb_bind_info info) {
     struct fz_err err = FZ_ERR_INIT;
     size_t n = duckdb_scalar_function_bind_get_argument_count(info);
     if (!duck->sink || n != duck->n_sink_fields) {
-        fz_fail(&err, FZ_BUG, "the statement gives %zu columns, the sink wants %zu", n, duck->sink ? duck->n_sink_fields : 0);
+        fz_fail(&err, FZ_BUG, "the statement gives %zu columns, the sink wants %zu", n,
+                duck->sink ? duck->n_sink_fields : 0);
     }
     for (size_t i = 0; i < n && err.code == FZ_OK; i++) {
         duckdb_expression argument = duckdb_scalar_function_bind_get_argument(info, i);

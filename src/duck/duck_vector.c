@@ -59,7 +59,9 @@ static enum fz_code write_rows(duckdb_vector vector, const struct fz_column *col
         duckdb_vector_ensure_validity_writable(vector);
         validity = duckdb_vector_get_validity(vector);
         for (size_t w = 0; w < n_words(n); w++) {
-            validity[w] = all_null ? 0 : (column->validity ? column->validity[w] : ~UINT64_C(0)) & (parent ? parent[w] : ~UINT64_C(0));
+            validity[w] = all_null ? 0
+                                   : (column->validity ? column->validity[w] : ~UINT64_C(0)) &
+                                         (parent ? parent[w] : ~UINT64_C(0));
         }
     }
     if (all_null || n == 0) {
@@ -70,7 +72,8 @@ static enum fz_code write_rows(duckdb_vector vector, const struct fz_column *col
     switch ((int)column->type->id) {
     case FZ_TYPE_STRUCT:
         for (size_t i = 0; i < column->n_children; i++) {
-            FZ_TRY(write_rows(duckdb_struct_vector_get_child(vector, i), &column->children[i], n, validity, copy_strings, err));
+            FZ_TRY(write_rows(duckdb_struct_vector_get_child(vector, i), &column->children[i], n, validity,
+                              copy_strings, err));
         }
         break;
     case FZ_TYPE_LIST:
@@ -90,7 +93,8 @@ static enum fz_code write_rows(duckdb_vector vector, const struct fz_column *col
         if (duckdb_list_vector_reserve(vector, n_child) != DuckDBSuccess) {
             return fz_fail_nomem(err, n_child);
         }
-        FZ_TRY(write_rows(duckdb_list_vector_get_child(vector), &column->children[0], n_child, NULL, copy_strings, err));
+        FZ_TRY(
+            write_rows(duckdb_list_vector_get_child(vector), &column->children[0], n_child, NULL, copy_strings, err));
         if (duckdb_list_vector_set_size(vector, n_child) != DuckDBSuccess) {
             return fz_fail(err, FZ_BUG, "a list of %llu elements does not fit a vector", (unsigned long long)n_child);
         }
@@ -116,7 +120,8 @@ enum fz_code fz_duck_vector_write(duckdb_vector vector, const struct fz_column *
 }
 
 // Columns without storage, one child per child type.
-static enum fz_code view_column_init(struct fz_column *column, const struct fz_type *type, int32_t field_id, struct fz_err *err) {
+static enum fz_code view_column_init(struct fz_column *column, const struct fz_type *type, int32_t field_id,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     *column = (struct fz_column){.type = type, .field_id = field_id};
     size_t n = type->id == FZ_TYPE_STRUCT ? type->n_fields : type->id == FZ_TYPE_LIST || type->id == FZ_TYPE_MAP;

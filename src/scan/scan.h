@@ -43,7 +43,7 @@ struct fz_scan_options {
     struct fz_metadata *metadata;
     int64_t snapshot_id;           // -1: current
     const struct fz_schema *schema; // NULL: current schema for a branch head, the snapshot's schema otherwise is the caller's choice
-    const struct fz_expr *filter;  // for pruning only; rows are not filtered by it
+    const struct fz_expr *filter;  // for pruning only; rows are not filtered by it. Borrowed: must live as long as sources over the plan are read
     struct fz_cancel *cancel;
 };
 enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_scan_plan **out, struct fz_err *err);
@@ -57,7 +57,7 @@ enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadat
 // Deleted positions of one file of the plan: DV or position delete files united; NULL in *out when none. Cached in the plan; thread-safe; borrowed.
 enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out, struct fz_err *err);
 
-// A source over the plan. `fields`: columns of the schema (by id) or special ids above. Rows come with deletes applied unless
+// A source over the plan: one pass, whose row groups its readers share. `fields`: columns of the schema (by id) or special ids above. Rows come with deletes applied unless
 // keep_deleted. `only_files` (may be NULL, n_files bytes) restricts to files with a nonzero byte; `skip` (may be NULL) has one entry per file: positions left out besides (copy-on-write).
 struct fz_scan_source_options {
     struct fz_scan_plan *plan; // a reference is taken

@@ -12,16 +12,16 @@ struct link {
 };
 struct index {
     struct fz_map dv_by_path, by_path, by_partition; // value.ptr = struct link *
-    struct fz_map groups;                            // (reach, ids) → value.i64 = index of the equality group
-    struct fz_map groups_by_reach;                   // reach → value.ptr = struct group_link *
+    struct fz_map groups; // (reach, ids) → value.i64 = index of the equality group
+    struct fz_map groups_by_reach; // reach → value.ptr = struct group_link *
 };
 struct group_link {
     size_t group;
     struct group_link *next;
 };
 
-static enum fz_code push_link(struct fz_map *map, struct fz_str key, const struct fz_manifest_entry *entry, size_t position_file,
-                              struct fz_arena *arena, struct fz_err *err) {
+static enum fz_code push_link(struct fz_map *map, struct fz_str key, const struct fz_manifest_entry *entry,
+                              size_t position_file, struct fz_arena *arena, struct fz_err *err) {
     struct fz_map_entry *slot = NULL;
     bool added = false;
     enum fz_code rc = fz_map_put(map, key, &slot, &added, err);
@@ -74,7 +74,8 @@ static struct fz_str only_path(const struct fz_data_file *file) {
     }
     for (size_t l = 0; l < file->n_lower_bounds; l++) {
         for (size_t u = 0; file->lower_bounds[l].id == FZ_ID_DELETE_FILE_PATH && u < file->n_upper_bounds; u++) {
-            if (file->upper_bounds[u].id == FZ_ID_DELETE_FILE_PATH && fz_str_eq(file->lower_bounds[l].bytes, file->upper_bounds[u].bytes)) {
+            if (file->upper_bounds[u].id == FZ_ID_DELETE_FILE_PATH &&
+                fz_str_eq(file->lower_bounds[l].bytes, file->upper_bounds[u].bytes)) {
                 return file->lower_bounds[l].bytes; // a cut path would have different bounds
             }
         }
@@ -82,8 +83,9 @@ static struct fz_str only_path(const struct fz_data_file *file) {
     return (struct fz_str){0};
 }
 
-static enum fz_code add_equality(struct fz_scan_plan_impl *impl, struct index *index, const struct fz_manifest_entry *entry,
-                                 struct fz_buf *key, size_t *groups_cap, struct fz_err *err) {
+static enum fz_code add_equality(struct fz_scan_plan_impl *impl, struct index *index,
+                                 const struct fz_manifest_entry *entry, struct fz_buf *key, size_t *groups_cap,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_map_entry *slot = NULL;
     bool added = false;
@@ -128,16 +130,19 @@ out:
     return rc;
 }
 
-static enum fz_code add_positions(struct fz_scan_plan_impl *impl, struct index *index, const struct fz_manifest_entry *entry,
-                                  struct fz_buf *key, size_t *files_cap, struct fz_err *err) {
+static enum fz_code add_positions(struct fz_scan_plan_impl *impl, struct index *index,
+                                  const struct fz_manifest_entry *entry, struct fz_buf *key, size_t *files_cap,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (strcmp(entry->file.file_format, "PUFFIN") == 0) {
         if (!entry->file.referenced_data_file) {
             return fz_fail(err, FZ_CORRUPT, "deletion vector in %s names no data file", entry->file.file_path);
         }
-        return push_link(&index->dv_by_path, fz_str_of(entry->file.referenced_data_file), entry, 0, &impl->base.arena, err);
+        return push_link(&index->dv_by_path, fz_str_of(entry->file.referenced_data_file), entry, 0, &impl->base.arena,
+                         err);
     }
-    FZ_TRY(fz_grow((void **)&impl->position_files, files_cap, impl->n_position_files + 1, sizeof *impl->position_files, err));
+    FZ_TRY(fz_grow((void **)&impl->position_files, files_cap, impl->n_position_files + 1, sizeof *impl->position_files,
+                   err));
     struct fz_scan_position_file *file = &impl->position_files[impl->n_position_files];
     *file = (struct fz_scan_position_file){.entry = entry};
     pthread_mutex_init(&file->lock, NULL);
@@ -147,8 +152,8 @@ static enum fz_code add_positions(struct fz_scan_plan_impl *impl, struct index *
         FZ_TRY(push_link(&index->by_path, path, entry, impl->n_position_files - 1, &impl->base.arena, err));
     } else {
         FZ_TRY(partition_key(&entry->file, key, err));
-        FZ_TRY(push_link(&index->by_partition, (struct fz_str){key->ptr, key->len}, entry, impl->n_position_files - 1, &impl->base.arena,
-                         err));
+        FZ_TRY(push_link(&index->by_partition, (struct fz_str){key->ptr, key->len}, entry, impl->n_position_files - 1,
+                         &impl->base.arena, err));
     }
 out:
     return rc;
@@ -169,8 +174,8 @@ static enum fz_code take_entry(struct found *found, const struct fz_manifest_ent
     return rc;
 }
 
-static enum fz_code take_positions(struct found *found, const struct fz_map *map, struct fz_str key, int64_t sequence_number,
-                                   struct fz_err *err) {
+static enum fz_code take_positions(struct found *found, const struct fz_map *map, struct fz_str key,
+                                   int64_t sequence_number, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_map_entry *slot = fz_map_find(map, key);
     for (struct link *link = slot ? slot->value.ptr : NULL; link; link = link->next) {
@@ -185,8 +190,8 @@ out:
     return rc;
 }
 
-static enum fz_code take_groups(struct fz_scan_plan_impl *impl, struct found *found, const struct index *index, struct fz_str reach,
-                                int64_t sequence_number, struct fz_err *err) {
+static enum fz_code take_groups(struct fz_scan_plan_impl *impl, struct found *found, const struct index *index,
+                                struct fz_str reach, int64_t sequence_number, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_map_entry *slot = fz_map_find(&index->groups_by_reach, reach);
     for (struct group_link *link = slot ? slot->value.ptr : NULL; link; link = link->next) {
@@ -219,8 +224,8 @@ static enum fz_code find_for_file(struct fz_scan_plan_impl *impl, const struct i
             return fz_fail(err, FZ_CORRUPT, "data file %s has more than one deletion vector", path.ptr);
         }
         if (link->entry->sequence_number < sequence_number) {
-            return fz_fail(err, FZ_CORRUPT, "the deletion vector of %s has sequence number %lld, the data file %lld", path.ptr,
-                           (long long)link->entry->sequence_number, (long long)sequence_number);
+            return fz_fail(err, FZ_CORRUPT, "the deletion vector of %s has sequence number %lld, the data file %lld",
+                           path.ptr, (long long)link->entry->sequence_number, (long long)sequence_number);
         }
         FZ_TRY(take_entry(found, link->entry, err));
     } else if (impl->n_position_files > 0) {
@@ -238,14 +243,16 @@ out:
 }
 
 // Copies what was found into the plan.
-static enum fz_code keep_found(struct fz_scan_plan_impl *impl, struct fz_scan_file *file, const struct found *found, struct fz_err *err) {
+static enum fz_code keep_found(struct fz_scan_plan_impl *impl, struct fz_scan_file *file, const struct found *found,
+                               struct fz_err *err) {
     struct fz_arena *arena = &impl->base.arena;
     struct fz_scan_file_state *state = &impl->states[file->file_ix];
     if (found->n == 0) {
         return FZ_OK;
     }
     file->deletes = fz_arena_memdup(arena, found->entries, found->n * sizeof *found->entries);
-    state->position_files = fz_arena_memdup(arena, found->position_files, found->n_position_files * sizeof *found->position_files);
+    state->position_files =
+        fz_arena_memdup(arena, found->position_files, found->n_position_files * sizeof *found->position_files);
     state->groups = fz_arena_memdup(arena, found->groups, found->n_groups * sizeof *found->groups);
     if (!file->deletes || !state->position_files || !state->groups) {
         return fz_fail_nomem(err, found->n * sizeof *found->entries);
@@ -256,7 +263,8 @@ static enum fz_code keep_found(struct fz_scan_plan_impl *impl, struct fz_scan_fi
     return FZ_OK;
 }
 
-enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_manifest_entry *const *deletes, size_t n, struct fz_err *err) {
+enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_manifest_entry *const *deletes, size_t n,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct index index = {0};
     struct found found = {0};

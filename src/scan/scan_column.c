@@ -17,7 +17,8 @@ static void all_null(struct fz_column *column, size_t n) {
     }
 }
 
-enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value, struct fz_err *err) {
+enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (value->is_null) {
         all_null(column, n);

@@ -40,7 +40,8 @@ static bool locate(const struct fz_scan_plan_impl *impl, int32_t id, const struc
     return best != NULL;
 }
 
-enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group, struct fz_err *err) {
+enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
+                                   struct fz_err *err) {
     struct fz_arena *arena = &impl->base.arena;
     group->fields = fz_arena_array(arena, group->n_ids, sizeof *group->fields);
     group->paths = fz_arena_array(arena, group->n_ids, sizeof *group->paths);
@@ -51,7 +52,8 @@ enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_sca
         int32_t path[MAX_PATH + 1];
         const struct fz_type *type = NULL;
         if (!locate(impl, group->ids[i], &type, path)) {
-            return fz_fail(err, FZ_CORRUPT, "equality delete file %s deletes by field id %d, which no schema of the table has",
+            return fz_fail(err, FZ_CORRUPT,
+                           "equality delete file %s deletes by field id %d, which no schema of the table has",
                            group->files[0]->file.file_path, group->ids[i]);
         }
         group->fields[i] = type->fields[path[0]];
@@ -85,12 +87,13 @@ struct key_part {
     bool bytes;
 };
 
-static enum fz_code make_parts(const struct fz_scan_equality_group *group, const struct fz_column *const *columns, struct key_part *parts,
-                               struct fz_err *err) {
+static enum fz_code make_parts(const struct fz_scan_equality_group *group, const struct fz_column *const *columns,
+                               struct key_part *parts, struct fz_err *err) {
     for (size_t i = 0; i < group->n_ids; i++) {
         const struct fz_column *column = descend(columns[i], group->paths[i]);
         if (!fz_type_is_primitive(column->type)) {
-            return fz_fail(err, FZ_CORRUPT, "equality delete file %s deletes by field id %d, which is not a primitive column",
+            return fz_fail(err, FZ_CORRUPT,
+                           "equality delete file %s deletes by field id %d, which is not a primitive column",
                            group->files[0]->file.file_path, group->ids[i]);
         }
         parts[i] = (struct key_part){column, fz_type_width(column->type), is_bytes(column->type)};
@@ -114,8 +117,8 @@ static void build_key(const struct key_part *parts, size_t n, size_t row, struct
     }
 }
 
-static enum fz_code add_keys(struct fz_scan_equality_group *group, const struct key_part *parts, size_t n_rows, int64_t sequence_number,
-                             struct fz_buf *key, struct fz_err *err) {
+static enum fz_code add_keys(struct fz_scan_equality_group *group, const struct key_part *parts, size_t n_rows,
+                             int64_t sequence_number, struct fz_buf *key, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t r = 0; r < n_rows; r++) {
         struct fz_map_entry *slot = NULL;
@@ -132,7 +135,8 @@ out:
 }
 
 static enum fz_code read_delete_file(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
-                                     const struct fz_manifest_entry *entry, struct fz_cancel *cancel, struct fz_err *err) {
+                                     const struct fz_manifest_entry *entry, struct fz_cancel *cancel,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_parquet_file *file = NULL;
     struct fz_parquet_reader *reader = NULL;
@@ -145,16 +149,18 @@ static enum fz_code read_delete_file(struct fz_scan_plan_impl *impl, struct fz_s
         goto out;
     }
     if (strcmp(entry->file.file_format, "PARQUET") != 0) {
-        rc = fz_fail(err, FZ_UNSUPPORTED, "equality delete file %s is in format %s; only Parquet is read", entry->file.file_path,
-                     entry->file.file_format);
+        rc = fz_fail(err, FZ_UNSUPPORTED, "equality delete file %s is in format %s; only Parquet is read",
+                     entry->file.file_path, entry->file.file_format);
         goto out;
     }
     FZ_TRY(fz_scan_open_parquet(impl->store, &entry->file, cancel, &file, err));
     FZ_TRY(fz_batch_init(&batch, group->fields, group->n_ids, FZ_BATCH_ROWS, err));
     const struct fz_pq_file *meta = fz_parquet_file_meta(file);
     for (size_t g = 0; g < meta->n_row_groups; g++) {
-        struct fz_parquet_read read = {
-            .fields = group->fields, .n_fields = group->n_ids, .row_group = g, .by_name = !fz_parquet_file_has_ids(file)};
+        struct fz_parquet_read read = {.fields = group->fields,
+                                       .n_fields = group->n_ids,
+                                       .row_group = g,
+                                       .by_name = !fz_parquet_file_has_ids(file)};
         FZ_TRY(fz_parquet_reader_open(file, &read, cancel, &reader, err));
         for (;;) {
             for (size_t i = 0; i < group->n_ids; i++) {
@@ -188,8 +194,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_scan_group_load(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group, struct fz_cancel *cancel,
-                                struct fz_err *err) {
+enum fz_code fz_scan_group_load(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
+                                struct fz_cancel *cancel, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     pthread_mutex_lock(&group->lock);
     for (size_t i = 0; !group->loaded && i < group->n_files; i++) {
@@ -201,8 +207,9 @@ out:
     return rc;
 }
 
-enum fz_code fz_scan_group_mark(const struct fz_scan_equality_group *group, const struct fz_column *const *columns, size_t n_rows,
-                                int64_t sequence_number, struct fz_buf *scratch, uint8_t *mark, bool *any, struct fz_err *err) {
+enum fz_code fz_scan_group_mark(const struct fz_scan_equality_group *group, const struct fz_column *const *columns,
+                                size_t n_rows, int64_t sequence_number, struct fz_buf *scratch, uint8_t *mark,
+                                bool *any, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct key_part few[8], *parts = few;
     if (group->n_ids > 8) {

@@ -63,8 +63,8 @@ static enum fz_code decode_one(struct work *work, size_t i, struct fz_arena *are
     struct fz_manifest_file *file = &work->list->files[i];
     FZ_TRY(fz_cancel_check(work->cancel, err));
     FZ_TRY(fz_store_read_all(work->store, file->manifest_path, FZ_SCAN_MAX_MANIFEST_BYTES, &bytes, err));
-    FZ_TRY(fz_manifest_decode(arena, bytes.ptr, bytes.len, file, work->metadata, &work->list->entries[i], &work->list->n_entries[i],
-                              err));
+    FZ_TRY(fz_manifest_decode(arena, bytes.ptr, bytes.len, file, work->metadata, &work->list->entries[i],
+                              &work->list->n_entries[i], err));
 out:
     if (rc != FZ_OK) {
         fz_err_context(err, "manifest %s", file->manifest_path);
@@ -89,9 +89,9 @@ static void *run_worker(void *ptr) {
     return NULL;
 }
 
-enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *metadata, const uint8_t *keep, struct fz_arena *arena,
-                                    struct fz_scan_plan_impl *impl, struct fz_cancel *cancel, struct fz_scan_manifests *inout,
-                                    struct fz_err *err) {
+enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *metadata, const uint8_t *keep,
+                                    struct fz_arena *arena, struct fz_scan_plan_impl *impl, struct fz_cancel *cancel,
+                                    struct fz_scan_manifests *inout, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct work work = {.store = store, .metadata = metadata, .keep = keep, .list = inout, .cancel = cancel};
     struct worker workers[MAX_THREADS] = {{.work = &work, .arena = arena}};
@@ -125,8 +125,8 @@ enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *
     return rc;
 }
 
-enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, struct fz_arena *arena,
-                             struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id,
+                             struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_manifests list = {0};
     const struct fz_snapshot *snapshot =
@@ -134,7 +134,8 @@ enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadat
     *out = NULL;
     *n = 0;
     if (!snapshot) {
-        return snapshot_id < 0 ? FZ_OK : fz_fail(err, FZ_NOT_FOUND, "the table has no snapshot %lld", (long long)snapshot_id);
+        return snapshot_id < 0 ? FZ_OK
+                               : fz_fail(err, FZ_NOT_FOUND, "the table has no snapshot %lld", (long long)snapshot_id);
     }
     FZ_TRY(fz_scan_manifest_list(store, snapshot, arena, &list, err));
     FZ_TRY(fz_scan_manifests_read(store, metadata, NULL, arena, NULL, NULL, &list, err));
@@ -166,7 +167,8 @@ enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_f
     struct fz_err first = FZ_ERR_INIT, ignored = FZ_ERR_INIT;
     int64_t size = 0;
     enum fz_code rc = fz_parquet_file_open(store, data->file_path, data->file_size_in_bytes, cancel, out, &first);
-    bool lied = rc == FZ_CORRUPT && fz_store_size(store, data->file_path, &size, &ignored) == FZ_OK && size != data->file_size_in_bytes;
+    bool lied = rc == FZ_CORRUPT && fz_store_size(store, data->file_path, &size, &ignored) == FZ_OK &&
+                size != data->file_size_in_bytes;
     if (lied) {
         return fz_parquet_file_open(store, data->file_path, size, cancel, out, err);
     }

@@ -19,10 +19,13 @@ struct fz_name_mapping {
     struct node root;
 };
 
-static enum fz_code read_nodes(struct fz_arena *arena, const json_t *list, int depth, struct node *parent, struct fz_err *err);
+static enum fz_code read_nodes(struct fz_arena *arena, const json_t *list, int depth, struct node *parent,
+                               struct fz_err *err);
 
-static enum fz_code read_node(struct fz_arena *arena, const json_t *json, int depth, struct node *out, struct fz_err *err) {
-    const json_t *id = json_object_get(json, "field-id"), *names = json_object_get(json, "names"), *fields = json_object_get(json, "fields");
+static enum fz_code read_node(struct fz_arena *arena, const json_t *json, int depth, struct node *out,
+                              struct fz_err *err) {
+    const json_t *id = json_object_get(json, "field-id"), *names = json_object_get(json, "names"),
+                 *fields = json_object_get(json, "fields");
     out->id = json_is_integer(id) ? (int32_t)json_integer_value(id) : -1;
     out->n_names = json_array_size(names);
     out->names = fz_arena_array(arena, out->n_names ? out->n_names : 1, sizeof *out->names);
@@ -39,10 +42,12 @@ static enum fz_code read_node(struct fz_arena *arena, const json_t *json, int de
     return fields && !json_is_null(fields) ? read_nodes(arena, fields, depth + 1, out, err) : FZ_OK;
 }
 
-static enum fz_code read_nodes(struct fz_arena *arena, const json_t *list, int depth, struct node *parent, struct fz_err *err) {
+static enum fz_code read_nodes(struct fz_arena *arena, const json_t *list, int depth, struct node *parent,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (!json_is_array(list) || depth > MAX_DEPTH) {
-        return fz_fail(err, FZ_CORRUPT, "schema.name-mapping.default: a list of fields (at most %d deep) was expected", MAX_DEPTH);
+        return fz_fail(err, FZ_CORRUPT, "schema.name-mapping.default: a list of fields (at most %d deep) was expected",
+                       MAX_DEPTH);
     }
     parent->n_fields = json_array_size(list);
     parent->fields = fz_arena_array(arena, parent->n_fields ? parent->n_fields : 1, sizeof *parent->fields);
@@ -108,8 +113,8 @@ static const struct fz_field *file_field(const struct fz_type *type, const struc
 }
 
 // `type` with the names of the file; what the file lacks gets a name that no file has.
-static const struct fz_type *rename_type(const struct node *node, const struct fz_type *file, const struct fz_type *type, struct fz_arena *arena,
-                                         int depth) {
+static const struct fz_type *rename_type(const struct node *node, const struct fz_type *file,
+                                         const struct fz_type *type, struct fz_arena *arena, int depth) {
     if (fz_type_is_primitive(type) || file->id != type->id || depth > MAX_DEPTH) {
         return type;
     }
@@ -120,7 +125,9 @@ static const struct fz_type *rename_type(const struct node *node, const struct f
     }
     for (size_t i = 0; i < type->n_fields; i++) {
         const struct node *child = node_by_id(node, fields[i].id);
-        const struct fz_field *found = type->id == FZ_TYPE_STRUCT ? file_field(file, child) : i < file->n_fields ? &file->fields[i] : NULL;
+        const struct fz_field *found = type->id == FZ_TYPE_STRUCT ? file_field(file, child)
+                                       : i < file->n_fields       ? &file->fields[i]
+                                                                  : NULL;
         if (type->id == FZ_TYPE_STRUCT) {
             fields[i].name = found ? found->name : "\001absent";
         }
@@ -135,8 +142,9 @@ static const struct fz_type *rename_type(const struct node *node, const struct f
     return renamed;
 }
 
-enum fz_code fz_name_mapping_field(const struct fz_name_mapping *mapping, const struct fz_type *file_schema, const struct fz_field *field,
-                                   struct fz_arena *arena, const struct fz_field **out, struct fz_err *err) {
+enum fz_code fz_name_mapping_field(const struct fz_name_mapping *mapping, const struct fz_type *file_schema,
+                                   const struct fz_field *field, struct fz_arena *arena, const struct fz_field **out,
+                                   struct fz_err *err) {
     const struct fz_field *found = NULL;
     const struct node *node = mapping ? node_by_id(&mapping->root, field->id) : NULL;
     *out = NULL;

@@ -14,12 +14,8 @@ static void free_plan(struct fz_scan_plan_impl *impl) {
         pthread_mutex_destroy(&impl->states[i].lock);
     }
     for (size_t i = 0; i < impl->n_position_files; i++) {
-        struct fz_scan_position_file *file = &impl->position_files[i];
-        for (size_t f = 0; file->by_file && f < impl->base.n_files; f++) {
-            fz_positions_free(file->by_file[f]);
-        }
-        fz_free(file->by_file);
-        pthread_mutex_destroy(&file->lock);
+        fz_scan_position_file_clear(&impl->position_files[i]);
+        pthread_mutex_destroy(&impl->position_files[i].lock);
     }
     for (size_t i = 0; i < impl->n_groups; i++) {
         fz_map_dispose(&impl->groups[i].keys);
@@ -49,8 +45,8 @@ void fz_scan_plan_unref(struct fz_scan_plan *plan) {
 }
 
 // Which manifests to read: those with live entries that the partition summaries do not rule out.
-static enum fz_code choose_manifests(struct fz_scan_plan_impl *impl, const struct fz_expr *filter, const struct fz_scan_manifests *list,
-                                     uint8_t **out, struct fz_err *err) {
+static enum fz_code choose_manifests(struct fz_scan_plan_impl *impl, const struct fz_expr *filter,
+                                     const struct fz_scan_manifests *list, uint8_t **out, struct fz_err *err) {
     uint8_t *keep = fz_arena_alloc(&impl->base.arena, list->n_files ? list->n_files : 1);
     if (!keep) {
         return fz_fail_nomem(err, list->n_files);
@@ -67,8 +63,9 @@ static enum fz_code choose_manifests(struct fz_scan_plan_impl *impl, const struc
 }
 
 // Data files that may matter become files of the plan; delete entries are collected.
-static enum fz_code choose_files(struct fz_scan_plan_impl *impl, const struct fz_expr *filter, const struct fz_scan_manifests *list,
-                                 const struct fz_manifest_entry ***deletes, size_t *n_deletes, struct fz_err *err) {
+static enum fz_code choose_files(struct fz_scan_plan_impl *impl, const struct fz_expr *filter,
+                                 const struct fz_scan_manifests *list, const struct fz_manifest_entry ***deletes,
+                                 size_t *n_deletes, struct fz_err *err) {
     struct fz_scan_plan *plan = &impl->base;
     size_t n_data = 0, n_delete = 0;
     for (size_t i = 0; i < list->n_files; i++) {
@@ -155,8 +152,9 @@ enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_s
     if (mapping) {
         FZ_TRY(fz_name_mapping_new(mapping, &impl->names, err));
     }
-    const struct fz_snapshot *snapshot = options->snapshot_id < 0 ? fz_metadata_current_snapshot(options->metadata)
-                                                                  : fz_metadata_snapshot(options->metadata, options->snapshot_id);
+    const struct fz_snapshot *snapshot = options->snapshot_id < 0
+                                             ? fz_metadata_current_snapshot(options->metadata)
+                                             : fz_metadata_snapshot(options->metadata, options->snapshot_id);
     if (!snapshot && options->snapshot_id >= 0) {
         rc = fz_fail(err, FZ_NOT_FOUND, "the table has no snapshot %lld", (long long)options->snapshot_id);
         goto out;
@@ -165,7 +163,8 @@ enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_s
         impl->base.snapshot_id = snapshot->snapshot_id;
         FZ_TRY(fz_scan_manifest_list(options->store, snapshot, &impl->base.arena, &list, err));
         FZ_TRY(choose_manifests(impl, options->filter, &list, &keep, err));
-        FZ_TRY(fz_scan_manifests_read(options->store, options->metadata, keep, &impl->base.arena, impl, options->cancel, &list, err));
+        FZ_TRY(fz_scan_manifests_read(options->store, options->metadata, keep, &impl->base.arena, impl, options->cancel,
+                                      &list, err));
         FZ_TRY(choose_files(impl, options->filter, &list, &deletes, &n_deletes, err));
     }
     FZ_TRY(index_paths(impl, err));

@@ -8,8 +8,8 @@ static enum fz_code read_dv(struct fz_scan_plan_impl *impl, const struct fz_data
     enum fz_code rc = FZ_OK;
     void *bytes = NULL;
     if (dv->content_offset < 0 || dv->content_size_in_bytes <= 0 || dv->content_size_in_bytes > MAX_DV_BYTES) {
-        return fz_fail(err, FZ_CORRUPT, "deletion vector in %s: offset %lld, size %lld", dv->file_path, (long long)dv->content_offset,
-                       (long long)dv->content_size_in_bytes);
+        return fz_fail(err, FZ_CORRUPT, "deletion vector in %s: offset %lld, size %lld", dv->file_path,
+                       (long long)dv->content_offset, (long long)dv->content_size_in_bytes);
     }
     size_t len = (size_t)dv->content_size_in_bytes;
     bytes = fz_malloc(len);
@@ -32,9 +32,51 @@ out:
     return rc;
 }
 
+void fz_scan_position_file_clear(struct fz_scan_position_file *file) {
+    for (struct fz_map_entry *e = NULL; (e = fz_map_next(&file->by_file, e)) != NULL;) {
+        fz_positions_free(e->value.ptr);
+    }
+    fz_map_dispose(&file->by_file);
+    file->by_file = (struct fz_map){0};
+}
+
+static struct fz_str ix_key(const size_t *file_ix) {
+    return (struct fz_str){(const char *)file_ix, sizeof *file_ix};
+}
+
 // Paths come sorted, so the file of the last row is usually the file of this one.
-static enum fz_code add_batch(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file, const struct fz_batch *batch,
-                              struct fz_str *last_path, int64_t *last_ix, struct fz_buf *last_text, struct fz_err *err) {
+struct last_file {
+    struct fz_buf path;
+    bool known;
+    struct fz_positions *set; // NULL: a file that is not in the plan
+};
+
+static enum fz_code look_up(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file, struct fz_str path,
+                            struct last_file *last, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_map_entry *slot = fz_map_find(&impl->file_by_path, path);
+    last->known = true;
+    last->set = NULL;
+    fz_buf_clear(&last->path);
+    fz_buf_append(&last->path, path.ptr, path.len);
+    FZ_TRY(fz_buf_check(&last->path, err));
+    if (slot) {
+        size_t file_ix = (size_t)slot->value.i64;
+        bool added = false;
+        FZ_TRY(fz_map_put(&file->by_file, ix_key(&file_ix), &slot, &added, err));
+        if (added) {
+            struct fz_positions *set = NULL;
+            FZ_TRY(fz_positions_new(&set, err));
+            slot->value.ptr = set;
+        }
+        last->set = slot->value.ptr;
+    }
+out:
+    return rc;
+}
+
+static enum fz_code add_batch(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file,
+                              const struct fz_batch *batch, struct last_file *last, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_string *paths = batch->columns[0].data;
     const int64_t *positions = batch->columns[1].data;
@@ -46,54 +88,40 @@ static enum fz_code add_batch(struct fz_scan_plan_impl *impl, struct fz_scan_pos
             return fz_fail(err, FZ_CORRUPT, "a position delete has the position %lld", (long long)positions[r]);
         }
         struct fz_str path = {fz_string_ptr(&paths[r]), paths[r].length};
-        if (!last_path->ptr || !fz_str_eq(path, *last_path)) {
-            struct fz_map_entry *slot = fz_map_find(&impl->file_by_path, path);
-            *last_ix = slot ? slot->value.i64 : -1;
-            fz_buf_clear(last_text);
-            fz_buf_append(last_text, path.ptr, path.len);
-            FZ_TRY(fz_buf_check(last_text, err));
-            *last_path = (struct fz_str){last_text->ptr, last_text->len};
+        if (!last->known || !fz_str_eq(path, (struct fz_str){last->path.ptr, last->path.len})) {
+            FZ_TRY(look_up(impl, file, path, last, err));
         }
-        if (*last_ix < 0) {
-            continue; // a file that is not in the plan
+        if (!last->set) {
+            continue;
         }
-        struct fz_positions **set = &file->by_file[*last_ix];
-        if (!*set) {
-            FZ_TRY(fz_positions_new(set, err));
-        }
-        FZ_TRY(fz_positions_add(*set, positions[r], err));
+        FZ_TRY(fz_positions_add(last->set, positions[r], err));
     }
 out:
     return rc;
 }
 
-static enum fz_code read_position_file(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file, struct fz_cancel *cancel,
-                                       struct fz_err *err) {
+static enum fz_code read_position_file(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file,
+                                       struct fz_cancel *cancel, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_data_file *data = &file->entry->file;
     struct fz_parquet_file *parquet = NULL;
     struct fz_parquet_reader *reader = NULL;
     struct fz_batch batch = {0};
-    struct fz_buf last_text = {0};
-    struct fz_str last_path = {0};
-    int64_t last_ix = -1;
+    struct last_file last = {0};
     const struct fz_field fields[] = {
         {.id = FZ_ID_DELETE_FILE_PATH, .name = "file_path", .type = fz_type_primitive(FZ_TYPE_STRING)},
         {.id = FZ_ID_DELETE_POS, .name = "pos", .type = fz_type_primitive(FZ_TYPE_LONG)},
     };
     if (strcmp(data->file_format, "PARQUET") != 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "position delete file %s is in format %s; only Parquet is read", data->file_path,
-                       data->file_format);
-    }
-    file->by_file = fz_calloc(impl->base.n_files, sizeof *file->by_file);
-    if (!file->by_file) {
-        return fz_fail_nomem(err, impl->base.n_files * sizeof *file->by_file);
+        return fz_fail(err, FZ_UNSUPPORTED, "position delete file %s is in format %s; only Parquet is read",
+                       data->file_path, data->file_format);
     }
     FZ_TRY(fz_scan_open_parquet(impl->store, data, cancel, &parquet, err));
     FZ_TRY(fz_batch_init(&batch, fields, 2, FZ_BATCH_ROWS, err));
     const struct fz_pq_file *meta = fz_parquet_file_meta(parquet);
     for (size_t g = 0; g < meta->n_row_groups; g++) {
-        struct fz_parquet_read read = {.fields = fields, .n_fields = 2, .row_group = g, .by_name = !fz_parquet_file_has_ids(parquet)};
+        struct fz_parquet_read read = {
+            .fields = fields, .n_fields = 2, .row_group = g, .by_name = !fz_parquet_file_has_ids(parquet)};
         FZ_TRY(fz_parquet_reader_open(parquet, &read, cancel, &reader, err));
         for (;;) {
             fz_column_reset(&batch.columns[0]);
@@ -102,7 +130,7 @@ static enum fz_code read_position_file(struct fz_scan_plan_impl *impl, struct fz
             if (batch.n_rows == 0) {
                 break;
             }
-            FZ_TRY(add_batch(impl, file, &batch, &last_path, &last_ix, &last_text, err));
+            FZ_TRY(add_batch(impl, file, &batch, &last, err));
         }
         fz_parquet_reader_close(reader);
         reader = NULL;
@@ -111,32 +139,29 @@ static enum fz_code read_position_file(struct fz_scan_plan_impl *impl, struct fz
 out:
     if (rc != FZ_OK) {
         fz_err_context(err, "position delete file %s", data->file_path);
-        for (size_t f = 0; f < impl->base.n_files; f++) {
-            fz_positions_free(file->by_file[f]);
-        }
-        fz_free(file->by_file);
-        file->by_file = NULL;
+        fz_scan_position_file_clear(file);
     }
     if (reader) {
         fz_parquet_reader_close(reader);
     }
     fz_batch_dispose(&batch);
-    fz_buf_dispose(&last_text);
+    fz_buf_dispose(&last.path);
     if (parquet) {
         fz_parquet_file_unref(parquet);
     }
     return rc;
 }
 
-static enum fz_code positions_in(struct fz_scan_plan_impl *impl, size_t position_file, size_t file_ix, struct fz_cancel *cancel,
-                                 const struct fz_positions **out, struct fz_err *err) {
+static enum fz_code positions_in(struct fz_scan_plan_impl *impl, size_t position_file, size_t file_ix,
+                                 struct fz_cancel *cancel, const struct fz_positions **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_position_file *file = &impl->position_files[position_file];
     pthread_mutex_lock(&file->lock);
     if (!file->loaded) {
         rc = read_position_file(impl, file, cancel, err);
     }
-    *out = rc == FZ_OK ? file->by_file[file_ix] : NULL;
+    struct fz_map_entry *slot = rc == FZ_OK ? fz_map_find(&file->by_file, ix_key(&file_ix)) : NULL;
+    *out = slot ? slot->value.ptr : NULL;
     pthread_mutex_unlock(&file->lock);
     return rc;
 }
@@ -200,6 +225,7 @@ enum fz_code fz_scan_positions_of(struct fz_scan_plan_impl *impl, size_t file_ix
     return rc;
 }
 
-enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out, struct fz_err *err) {
+enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out,
+                                       struct fz_err *err) {
     return fz_scan_positions_of(fz_scan_impl(plan), file_ix, NULL, out, err);
 }

@@ -17,7 +17,7 @@ struct fz_scan_position_file {
     const struct fz_manifest_entry *entry;
     pthread_mutex_t lock;
     bool loaded;
-    struct fz_positions **by_file; // n_files entries, mostly NULL; index is file_ix
+    struct fz_map by_file; // key: the bytes of file_ix; value.ptr = struct fz_positions *
 };
 
 // Equality deletes with the same columns and the same reach (one partition, or everywhere): one set of keys, each with the
@@ -28,8 +28,9 @@ struct fz_scan_equality_group {
     const struct fz_manifest_entry **files;
     size_t n_files, files_cap;
     int64_t max_sequence_number;
-    struct fz_field *fields; // top-level columns to read, one per id; types of the plan's schema, or of the newest that has it
-    int32_t (*paths)[8];     // where below fields[i] the column is: child indexes, ended by -1
+    struct fz_field
+        *fields; // top-level columns to read, one per id; types of the plan's schema, or of the newest that has it
+    int32_t (*paths)[8]; // where below fields[i] the column is: child indexes, ended by -1
     pthread_mutex_t lock;
     bool loaded;
     struct fz_map keys; // value.i64 = sequence number
@@ -38,9 +39,9 @@ struct fz_scan_equality_group {
 struct fz_scan_file_state { // per data file
     pthread_mutex_t lock;
     bool loaded;
-    struct fz_positions *owned;          // DV, or a union
-    const struct fz_positions *deleted;  // what applies: owned or borrowed from a position file
-    size_t *position_files;              // indexes
+    struct fz_positions *owned; // DV, or a union
+    const struct fz_positions *deleted; // what applies: owned or borrowed from a position file
+    size_t *position_files; // indexes
     size_t n_position_files;
     size_t *groups; // equality groups that may hit rows of this file
     size_t n_groups;
@@ -60,7 +61,7 @@ struct fz_scan_plan_impl {
     struct fz_scan_equality_group *groups;
     size_t n_groups;
     struct fz_scan_file_state *states; // n_files
-    struct fz_name_mapping *names;     // NULL: the table has none
+    struct fz_name_mapping *names; // NULL: the table has none
 };
 static inline struct fz_scan_plan_impl *fz_scan_impl(struct fz_scan_plan *plan) {
     return (struct fz_scan_plan_impl *)plan;
@@ -76,37 +77,43 @@ struct fz_scan_manifests {
 };
 enum fz_code fz_scan_manifest_list(struct fz_store *store, const struct fz_snapshot *snapshot, struct fz_arena *arena,
                                    struct fz_scan_manifests *out, struct fz_err *err);
-enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *metadata, const uint8_t *keep, struct fz_arena *arena,
-                                    struct fz_scan_plan_impl *impl, struct fz_cancel *cancel, struct fz_scan_manifests *inout,
-                                    struct fz_err *err);
+enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *metadata, const uint8_t *keep,
+                                    struct fz_arena *arena, struct fz_scan_plan_impl *impl, struct fz_cancel *cancel,
+                                    struct fz_scan_manifests *inout, struct fz_err *err);
 
 // Opens a file at the size its manifest entry gives; some writers get that wrong, then at the size it has.
 enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel,
                                   struct fz_parquet_file **out, struct fz_err *err);
 
 // scan_attach.c: which deletes apply to which file of the plan.
-enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_manifest_entry *const *deletes, size_t n, struct fz_err *err);
+enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_manifest_entry *const *deletes, size_t n,
+                            struct fz_err *err);
 // scan_positions.c
+void fz_scan_position_file_clear(struct fz_scan_position_file *file);
 enum fz_code fz_scan_positions_of(struct fz_scan_plan_impl *impl, size_t file_ix, struct fz_cancel *cancel,
                                   const struct fz_positions **out, struct fz_err *err);
 // scan_equality.c
-enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group, struct fz_err *err);
-enum fz_code fz_scan_group_load(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group, struct fz_cancel *cancel,
-                                struct fz_err *err);
+enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
+                                   struct fz_err *err);
+enum fz_code fz_scan_group_load(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
+                                struct fz_cancel *cancel, struct fz_err *err);
 // Sets mark[r] for rows whose key is in the group with a number above `sequence_number`. `columns[i]` belongs to group->fields[i].
-enum fz_code fz_scan_group_mark(const struct fz_scan_equality_group *group, const struct fz_column *const *columns, size_t n_rows,
-                                int64_t sequence_number, struct fz_buf *scratch, uint8_t *mark, bool *any, struct fz_err *err);
+enum fz_code fz_scan_group_mark(const struct fz_scan_equality_group *group, const struct fz_column *const *columns,
+                                size_t n_rows, int64_t sequence_number, struct fz_buf *scratch, uint8_t *mark,
+                                bool *any, struct fz_err *err);
 
 // scan_name.c: files without field ids (spec "Column Projection", name mapping).
 enum fz_code fz_name_mapping_new(const char *json, struct fz_name_mapping **out, struct fz_err *err);
 void fz_name_mapping_free(struct fz_name_mapping *mapping);
 // The field as a file without ids calls it, nested fields too; *out NULL when the file does not have it. Without a mapping
 // top-level columns go by position, as Java does.
-enum fz_code fz_name_mapping_field(const struct fz_name_mapping *mapping, const struct fz_type *file_schema, const struct fz_field *field,
-                                   struct fz_arena *arena, const struct fz_field **out, struct fz_err *err);
+enum fz_code fz_name_mapping_field(const struct fz_name_mapping *mapping, const struct fz_type *file_schema,
+                                   const struct fz_field *field, struct fz_arena *arena, const struct fz_field **out,
+                                   struct fz_err *err);
 
 // scan_column.c: filling and thinning columns.
-enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value, struct fz_err *err);
+enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value,
+                                   struct fz_err *err);
 void fz_scan_fill_positions(struct fz_column *column, size_t n, int64_t first);
 // NULLs become `base` + row (step 1) or `base` (step 0): lineage columns.
 void fz_scan_fill_missing(struct fz_column *column, size_t n, int64_t base, int64_t step);

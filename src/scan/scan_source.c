@@ -24,7 +24,7 @@ struct scan_source {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     size_t next_file; // not yet claimed
-    int opening;      // threads that are opening a file
+    int opening; // threads that are opening a file
     struct morsel *queue;
     size_t n_queue, queue_cap; // a stack would mix files; taken from `queue_head` on
     size_t queue_head;
@@ -45,14 +45,14 @@ struct scan_reader {
 
     size_t file_ix; // SIZE_MAX: none yet
     struct fz_arena file_arena; // of the projection
-    struct slot *slots;         // per asked column
+    struct slot *slots; // per asked column
     const struct fz_positions *deleted, *skip;
     struct fz_scan_equality_group **groups;
     size_t n_groups;
-    struct fz_batch extra;       // key columns of equality deletes that were not asked for; own storage
+    struct fz_batch extra; // key columns of equality deletes that were not asked for; own storage
     struct slot *extra_slots;
     const struct fz_column **group_columns; // per group and id, in order
-    size_t *group_column_ix;                // index of the asked column, or n_fields + index in extra
+    size_t *group_column_ix; // index of the asked column, or n_fields + index in extra
     size_t n_group_columns;
 
     struct morsel morsel;
@@ -90,7 +90,8 @@ static bool row_group_range(void *ptr, int32_t field_id, const struct fz_type *t
     return true;
 }
 
-static bool row_group_may_match(const struct scan_source *source, const struct fz_parquet_file *file, size_t row_group) {
+static bool row_group_may_match(const struct scan_source *source, const struct fz_parquet_file *file,
+                                size_t row_group) {
     if (!source->plan->filter || !fz_parquet_file_has_ids(file)) {
         return true;
     }
@@ -111,7 +112,8 @@ static bool claim_file(struct scan_source *source, size_t *out) { // under the l
     return false;
 }
 
-static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, struct fz_parquet_file *file, struct fz_err *err) {
+static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, struct fz_parquet_file *file,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pq_file *meta = fz_parquet_file_meta(file);
     int64_t first_row = 0;
@@ -142,8 +144,10 @@ static enum fz_code open_file(struct scan_source *source, size_t file_ix, struct
     const struct fz_data_file *data = &source->plan->base.files[file_ix].entry->file;
     FZ_TRY(fz_cancel_check(source->cancel, err));
     if (strcmp(data->file_format, "PARQUET") != 0) {
-        rc = fz_fail(err, FZ_UNSUPPORTED, "data file %s is in format %s; only Parquet is read (rewrite the file with the engine that wrote it)",
-                     data->file_path, data->file_format);
+        rc = fz_fail(
+            err, FZ_UNSUPPORTED,
+            "data file %s is in format %s; only Parquet is read (rewrite the file with the engine that wrote it)",
+            data->file_path, data->file_format);
         goto out;
     }
     FZ_TRY(fz_scan_open_parquet(source->store, data, source->cancel, &file, err));
@@ -199,7 +203,8 @@ static bool take_counted(struct scan_source *source, struct morsel *out) {
 
 // ---- the projection of one file
 
-static const struct fz_value *identity_value(const struct scan_reader *reader, const struct fz_data_file *data, int32_t field_id) {
+static const struct fz_value *identity_value(const struct scan_reader *reader, const struct fz_data_file *data,
+                                             int32_t field_id) {
     const struct fz_partition_spec *spec = fz_metadata_spec(reader->source->plan->base.metadata, data->spec_id);
     for (size_t i = 0; spec && i < spec->n_fields && !data->partition.is_null && i < data->partition.u.nested.n; i++) {
         if (spec->fields[i].source_id == field_id && spec->fields[i].transform.kind == FZ_TRANSFORM_IDENTITY) {
@@ -210,8 +215,8 @@ static const struct fz_value *identity_value(const struct scan_reader *reader, c
 }
 
 // The file's tuple shown as the union of all specs: by partition field id, NULL where the file's spec has no such field.
-static enum fz_code partition_value(struct scan_reader *reader, const struct fz_data_file *data, const struct fz_type *type,
-                                    struct fz_value *out, struct fz_err *err) {
+static enum fz_code partition_value(struct scan_reader *reader, const struct fz_data_file *data,
+                                    const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
     const struct fz_partition_spec *spec = fz_metadata_spec(reader->source->plan->base.metadata, data->spec_id);
     struct fz_value *items = fz_arena_array(&reader->file_arena, type->n_fields + 1, sizeof *items);
     if (!items) {
@@ -219,7 +224,8 @@ static enum fz_code partition_value(struct scan_reader *reader, const struct fz_
     }
     for (size_t i = 0; i < type->n_fields; i++) {
         items[i] = fz_value_null(type->fields[i].type);
-        for (size_t k = 0; spec && k < spec->n_fields && !data->partition.is_null && k < data->partition.u.nested.n; k++) {
+        for (size_t k = 0; spec && k < spec->n_fields && !data->partition.is_null && k < data->partition.u.nested.n;
+             k++) {
             if (spec->fields[k].field_id == type->fields[i].id) {
                 items[i] = fz_scan_promote(&data->partition.u.nested.items[k], type->fields[i].type);
             }
@@ -231,8 +237,8 @@ static enum fz_code partition_value(struct scan_reader *reader, const struct fz_
     return FZ_OK;
 }
 
-static enum fz_code special_slot(struct scan_reader *reader, const struct fz_scan_file *file, const struct fz_field *field,
-                                 struct slot *slot, bool *special, struct fz_err *err) {
+static enum fz_code special_slot(struct scan_reader *reader, const struct fz_scan_file *file,
+                                 const struct fz_field *field, struct slot *slot, bool *special, struct fz_err *err) {
     const struct fz_data_file *data = &file->entry->file;
     slot->constant = (struct fz_value){.type = field->type};
     slot->kind = SLOT_CONSTANT;
@@ -268,8 +274,8 @@ static enum fz_code special_slot(struct scan_reader *reader, const struct fz_sca
 }
 
 // Decides where a column comes from (spec "Column Projection") and, when from the file, under which name it is asked there.
-static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_file *parquet, const struct fz_field *field, size_t column,
-                                struct slot *slot, struct fz_err *err) {
+static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_file *parquet,
+                                const struct fz_field *field, size_t column, struct slot *slot, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_scan_file *file = &reader->source->plan->base.files[reader->file_ix];
     const struct fz_field *read = NULL;
@@ -288,7 +294,8 @@ static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_fi
     if (fz_parquet_file_has_ids(parquet)) {
         read = fz_parquet_file_has_field(parquet, field->id) ? field : NULL;
     } else if (!special) {
-        FZ_TRY(fz_name_mapping_field(reader->source->plan->names, fz_parquet_file_schema(parquet), field, &reader->file_arena, &read, err));
+        FZ_TRY(fz_name_mapping_field(reader->source->plan->names, fz_parquet_file_schema(parquet), field,
+                                     &reader->file_arena, &read, err));
     }
     if (read) {
         reader->read_fields[reader->n_read] = *read;
@@ -300,7 +307,7 @@ static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_fi
     } else if (!special) {
         const struct fz_value *identity = identity_value(reader, &file->entry->file, field->id);
         slot->kind = SLOT_CONSTANT;
-        slot->constant = identity                ? fz_scan_promote(identity, field->type)
+        slot->constant = identity                 ? fz_scan_promote(identity, field->type)
                          : field->initial_default ? fz_scan_promote(field->initial_default, field->type)
                                                   : fz_value_null(field->type);
     }
@@ -324,7 +331,8 @@ static enum fz_code plan_groups(struct scan_reader *reader, struct fz_parquet_fi
     reader->group_column_ix = fz_arena_array(arena, n_keys + 1, sizeof *reader->group_column_ix);
     struct fz_field *extra_fields = fz_arena_array(arena, n_keys + 1, sizeof *extra_fields);
     reader->extra_slots = fz_arena_array(arena, n_keys + 1, sizeof *reader->extra_slots);
-    if (!reader->groups || !reader->group_columns || !reader->group_column_ix || !extra_fields || !reader->extra_slots) {
+    if (!reader->groups || !reader->group_columns || !reader->group_column_ix || !extra_fields ||
+        !reader->extra_slots) {
         return fz_fail_nomem(err, n_keys * sizeof *extra_fields);
     }
     size_t n_extra = 0;
@@ -341,7 +349,8 @@ static enum fz_code plan_groups(struct scan_reader *reader, struct fz_parquet_fi
                 found = same && fz_type_equal(reader->fields[c]->type, want->type, false, true) ? c : SIZE_MAX;
             }
             for (size_t e = 0; e < n_extra && found == SIZE_MAX; e++) {
-                bool same = extra_fields[e].id == want->id && fz_type_equal(extra_fields[e].type, want->type, false, true);
+                bool same =
+                    extra_fields[e].id == want->id && fz_type_equal(extra_fields[e].type, want->type, false, true);
                 found = same ? reader->n_fields + e : SIZE_MAX;
             }
             if (found == SIZE_MAX) {
@@ -360,7 +369,8 @@ out:
     return rc;
 }
 
-static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct fz_parquet_file *parquet, struct fz_err *err) {
+static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct fz_parquet_file *parquet,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct scan_source *source = reader->source;
     struct fz_arena *arena = &reader->file_arena;
@@ -430,8 +440,9 @@ static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) 
         FZ_TRY(plan_file(reader, morsel->file_ix, morsel->file, err));
     }
     reader->next_pos = morsel->first_row;
-    reader->end_pos = morsel->first_row + (morsel->file ? fz_parquet_file_meta(morsel->file)->row_groups[morsel->row_group].num_rows
-                                                        : source->plan->base.files[morsel->file_ix].entry->file.record_count);
+    reader->end_pos =
+        morsel->first_row + (morsel->file ? fz_parquet_file_meta(morsel->file)->row_groups[morsel->row_group].num_rows
+                                          : source->plan->base.files[morsel->file_ix].entry->file.record_count);
     if (reader->n_read > 0) {
         struct fz_parquet_read read = {.fields = reader->read_fields,
                                        .n_fields = reader->n_read,
@@ -449,7 +460,8 @@ static struct fz_column *column_at(struct scan_reader *reader, struct fz_batch *
 
 // Rows of the morsel into the columns that come from the file. The columns are lent to the parquet reader by value, so that it
 // decodes into the caller's storage.
-static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, int64_t *first_pos, struct fz_err *err) {
+static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, int64_t *first_pos,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (!reader->parquet) {
         int64_t left = reader->end_pos - reader->next_pos;
@@ -472,8 +484,8 @@ static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch
     return rc;
 }
 
-static void mark_positions(struct scan_reader *reader, const struct fz_positions *positions, size_t n, int64_t first_pos, uint8_t bit,
-                           bool *any) {
+static void mark_positions(struct scan_reader *reader, const struct fz_positions *positions, size_t n,
+                           int64_t first_pos, uint8_t bit, bool *any) {
     if (!positions || !fz_positions_any(positions, first_pos, (int64_t)n)) {
         return;
     }
@@ -487,7 +499,8 @@ static void mark_positions(struct scan_reader *reader, const struct fz_positions
 
 enum { MARK_DELETED = 1, MARK_SKIPPED = 2 };
 
-static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos, bool *any, struct fz_err *err) {
+static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos,
+                              bool *any, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     *any = false;
     memset(reader->mark, 0, n);
@@ -504,7 +517,8 @@ static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch
         }
         const struct fz_column **columns = reader->group_columns;
         for (size_t g = 0; g < reader->n_groups; g++) {
-            FZ_TRY(fz_scan_group_mark(reader->groups[g], columns, n, sequence_number, &reader->key, reader->mark, any, err));
+            FZ_TRY(fz_scan_group_mark(reader->groups[g], columns, n, sequence_number, &reader->key, reader->mark, any,
+                                      err));
             columns += reader->groups[g]->n_ids;
         }
     }
@@ -514,7 +528,8 @@ out:
 }
 
 // Lineage (iceberg-facts 7.6): stored value, else first_row_id + position or the data sequence number; NULL without first_row_id.
-static void fill_lineage(struct scan_reader *reader, struct fz_column *column, const struct slot *slot, size_t n, int64_t first_pos) {
+static void fill_lineage(struct scan_reader *reader, struct fz_column *column, const struct slot *slot, size_t n,
+                         int64_t first_pos) {
     const struct fz_manifest_entry *entry = reader->source->plan->base.files[reader->file_ix].entry;
     bool known = entry->file.first_row_id >= 0;
     if (!slot->in_file) {
@@ -529,8 +544,8 @@ static void fill_lineage(struct scan_reader *reader, struct fz_column *column, c
     }
 }
 
-static enum fz_code finish_batch(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos, bool any,
-                                 struct fz_err *err) {
+static enum fz_code finish_batch(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos,
+                                 bool any, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     uint8_t out_when = reader->source->keep_deleted ? MARK_SKIPPED : MARK_DELETED | MARK_SKIPPED;
     size_t live = n;
@@ -603,7 +618,7 @@ static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batc
         FZ_TRY(finish_batch(reader, batch, n, first_pos, any, err));
     }
 out:
-    if (rc != FZ_OK && rc != FZ_CANCELLED && reader->file_ix != SIZE_MAX) {
+    if (rc != FZ_OK && rc != FZ_CANCELLED && reader->has_morsel) {
         fz_err_context(err, "data file %s", source->plan->base.files[reader->file_ix].entry->file.file_path);
     }
     return rc;
@@ -612,8 +627,8 @@ out:
 // ---- readers and source
 
 static bool is_free(int32_t field_id) { // known without looking into the file
-    return field_id == FZ_ID_FILE || field_id == FZ_ID_POS || field_id == FZ_ID_SPEC_ID || field_id == FZ_ID_PARTITION ||
-           field_id == FZ_ID_FILE_IX || field_id == FZ_ID_DELETED;
+    return field_id == FZ_ID_FILE || field_id == FZ_ID_POS || field_id == FZ_ID_SPEC_ID ||
+           field_id == FZ_ID_PARTITION || field_id == FZ_ID_FILE_IX || field_id == FZ_ID_DELETED;
 }
 
 static void close_reader(struct fz_source *base, void *ptr) {
@@ -627,7 +642,8 @@ static void close_reader(struct fz_source *base, void *ptr) {
     fz_free(reader);
 }
 
-static enum fz_code open_reader(struct fz_source *base, const size_t *columns, size_t n_columns, void **out, struct fz_err *err) {
+static enum fz_code open_reader(struct fz_source *base, const size_t *columns, size_t n_columns, void **out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct scan_source *source = (struct scan_source *)base;
     struct scan_reader *reader = NULL;
@@ -679,8 +695,9 @@ static enum fz_code check_special(const struct fz_field *field, struct fz_err *e
     static const struct {
         int32_t id;
         enum fz_type_id type;
-    } rows[] = {{FZ_ID_FILE, FZ_TYPE_STRING},       {FZ_ID_POS, FZ_TYPE_LONG},    {FZ_ID_DELETED, FZ_TYPE_BOOLEAN},
-                {FZ_ID_SPEC_ID, FZ_TYPE_INT},       {FZ_ID_ROW_ID, FZ_TYPE_LONG}, {FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, FZ_TYPE_LONG},
+    } rows[] = {{FZ_ID_FILE, FZ_TYPE_STRING},      {FZ_ID_POS, FZ_TYPE_LONG},
+                {FZ_ID_DELETED, FZ_TYPE_BOOLEAN},  {FZ_ID_SPEC_ID, FZ_TYPE_INT},
+                {FZ_ID_ROW_ID, FZ_TYPE_LONG},      {FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, FZ_TYPE_LONG},
                 {FZ_ID_PARTITION, FZ_TYPE_STRUCT}, {FZ_ID_FILE_IX, FZ_TYPE_INT}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].id == field->id && rows[i].type != field->type->id) {
@@ -690,7 +707,8 @@ static enum fz_code check_special(const struct fz_field *field, struct fz_err *e
     return FZ_OK;
 }
 
-enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err) {
+enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct scan_source *source = NULL;
     const struct fz_scan_plan *plan = options->plan;

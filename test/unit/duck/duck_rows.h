@@ -9,7 +9,8 @@
 
 #include "duck/duck.h"
 
-static inline const struct fz_value *rows_value(struct fz_arena *arena, const struct fz_type *type, int64_t row, int salt) {
+static inline const struct fz_value *rows_value(struct fz_arena *arena, const struct fz_type *type, int64_t row,
+                                                int salt) {
     struct fz_value *v = fz_arena_alloc(arena, sizeof *v);
     v->type = type;
     uint64_t mix = (uint64_t)(row * 7 + salt * 13 + 5);
@@ -56,8 +57,9 @@ static inline const struct fz_value *rows_value(struct fz_arena *arena, const st
     case FZ_TYPE_STRING:
     case FZ_TYPE_BINARY: {
         char text[64];
-        int n = mix % 5 == 0 ? 0 : mix % 5 < 3 ? snprintf(text, sizeof text, "s%lld", (long long)row)
-                                               : snprintf(text, sizeof text, "longer than inline ü %lld", (long long)row);
+        int n = mix % 5 == 0  ? 0
+                : mix % 5 < 3 ? snprintf(text, sizeof text, "s%lld", (long long)row)
+                              : snprintf(text, sizeof text, "longer than inline ü %lld", (long long)row);
         v->u.bytes = (struct fz_str){fz_arena_strndup(arena, text, (size_t)n), (size_t)n};
         break;
     }
@@ -73,7 +75,9 @@ static inline const struct fz_value *rows_value(struct fz_arena *arena, const st
         size_t n = type->id == FZ_TYPE_STRUCT ? type->n_fields : mix % 4, per = type->id == FZ_TYPE_MAP ? 2 : 1;
         struct fz_value *items = fz_arena_array(arena, n * per + 1, sizeof *items);
         for (size_t i = 0; i < n * per; i++) {
-            const struct fz_field *f = &type->fields[type->id == FZ_TYPE_STRUCT ? i : type->id == FZ_TYPE_MAP ? i % 2 : 0];
+            const struct fz_field *f = &type->fields[type->id == FZ_TYPE_STRUCT ? i
+                                                     : type->id == FZ_TYPE_MAP  ? i % 2
+                                                                                : 0];
             items[i] = *rows_value(arena, f->type, row + (int64_t)i, salt + 1);
             if (type->id == FZ_TYPE_MAP && i % 2 == 0) { // keys: not NULL and different
                 items[i] = (struct fz_value){.type = f->type, .u.i64 = row * 4 + (int64_t)i};
@@ -103,7 +107,8 @@ struct rows_reader {
 static void rows_free(struct fz_source *source) {
     (void)source; // on the test's stack
 }
-static enum fz_code rows_open(struct fz_source *source, const size_t *columns, size_t n, void **out, struct fz_err *err) {
+static enum fz_code rows_open(struct fz_source *source, const size_t *columns, size_t n, void **out,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct rows_reader *reader = NULL;
     FZ_NEW(reader, err);
@@ -181,7 +186,8 @@ static enum fz_code rows_push(struct fz_sink *base, const struct fz_batch *batch
                     struct fz_buf a = {0}, b = {0};
                     fz_value_print(&a, &have);
                     fz_value_print(&b, want);
-                    fprintf(stderr, "row %lld field %d: have %s, want %s\n", (long long)row, sink->fields[i].id, a.ptr, b.ptr);
+                    fprintf(stderr, "row %lld field %d: have %s, want %s\n", (long long)row, sink->fields[i].id, a.ptr,
+                            b.ptr);
                     fz_buf_dispose(&a);
                     fz_buf_dispose(&b);
                 }

@@ -12,14 +12,38 @@ static size_t all_fields(struct fz_arena *arena, struct fz_field *f) {
     struct fz_field deep[] = {{.id = 111, .name = "list", .type = fz_type_list(arena, 112, false, inner)},
                               {.id = 113, .name = "s", .type = inner},
                               {.id = 114, .name = "d", .type = fz_type_decimal(arena, 20, 4)}};
-    const struct fz_type *types[] = {
-        P(LONG), P(BOOLEAN), P(INT), P(LONG), P(FLOAT), P(DOUBLE), fz_type_decimal(arena, 4, 2), fz_type_decimal(arena, 9, 2),
-        fz_type_decimal(arena, 18, 5), fz_type_decimal(arena, 38, 10), P(DATE), P(TIME), P(TIMESTAMP), P(TIMESTAMPTZ),
-        P(TIMESTAMP_NS), P(TIMESTAMPTZ_NS), P(STRING), P(UUID), fz_type_fixed(arena, 5), P(BINARY), P(UNKNOWN), P(BYTE), P(SHORT),
-        P(INTERVAL_DT), P(INTERVAL_YM), inner, fz_type_list(arena, 120, false, P(INT)), fz_type_list(arena, 121, false, P(STRING)),
-        fz_type_map(arena, 122, P(LONG), 123, false, P(STRING)), fz_type_struct(arena, deep, 3),
-        fz_type_list(arena, 124, false, fz_type_list(arena, 125, false, P(STRING))),
-        fz_type_map(arena, 126, P(LONG), 127, false, inner)};
+    const struct fz_type *types[] = {P(LONG),
+                                     P(BOOLEAN),
+                                     P(INT),
+                                     P(LONG),
+                                     P(FLOAT),
+                                     P(DOUBLE),
+                                     fz_type_decimal(arena, 4, 2),
+                                     fz_type_decimal(arena, 9, 2),
+                                     fz_type_decimal(arena, 18, 5),
+                                     fz_type_decimal(arena, 38, 10),
+                                     P(DATE),
+                                     P(TIME),
+                                     P(TIMESTAMP),
+                                     P(TIMESTAMPTZ),
+                                     P(TIMESTAMP_NS),
+                                     P(TIMESTAMPTZ_NS),
+                                     P(STRING),
+                                     P(UUID),
+                                     fz_type_fixed(arena, 5),
+                                     P(BINARY),
+                                     P(UNKNOWN),
+                                     P(BYTE),
+                                     P(SHORT),
+                                     P(INTERVAL_DT),
+                                     P(INTERVAL_YM),
+                                     inner,
+                                     fz_type_list(arena, 120, false, P(INT)),
+                                     fz_type_list(arena, 121, false, P(STRING)),
+                                     fz_type_map(arena, 122, P(LONG), 123, false, P(STRING)),
+                                     fz_type_struct(arena, deep, 3),
+                                     fz_type_list(arena, 124, false, fz_type_list(arena, 125, false, P(STRING))),
+                                     fz_type_map(arena, 126, P(LONG), 127, false, inner)};
     size_t n = sizeof types / sizeof types[0];
     for (size_t i = 0; i < n; i++) {
         f[i] = (struct fz_field){.id = (int32_t)i + 1, .name = "x", .type = types[i]};
@@ -177,8 +201,8 @@ static void constants_and_dictionaries_below_the_top_are_flattened(void **state)
     assert_int_equal(sink.null_children, 500);
     assert_int_equal(sink.list_sum, 5000 * 8 + 4999); // sum of i % 3 over 0..4999 is 1666 * 3 + (0 + 1)
     sink = (struct nested_sink){.base = {&vtable}};
-    FZ_OK_OR_FAIL(fz_duck_run_into(duck,
-                                   "SELECT struct_pack(f1 := i, f2 := 5), [4, 4] FROM range(3000) r(i)", f, 2, &sink.base, NULL, &err),
+    FZ_OK_OR_FAIL(fz_duck_run_into(duck, "SELECT struct_pack(f1 := i, f2 := 5), [4, 4] FROM range(3000) r(i)", f, 2,
+                                   &sink.base, NULL, &err),
                   &err);
     assert_int_equal(sink.fives, 3000);
     assert_int_equal(sink.list_sum, 24000);
@@ -242,7 +266,8 @@ static void cardinality_projection_and_lifetime(void **state) {
     assert_int_equal(source.open_readers, 0);
     assert_true(source.next_row < 1000000);
     // Two scans of one source would share its rows.
-    snprintf(sql, sizeof sql, "SELECT a.c1 FROM fz_scan(%lld) a JOIN fz_scan(%lld) b ON a.c1 = b.c1", (long long)id, (long long)id);
+    snprintf(sql, sizeof sql, "SELECT a.c1 FROM fz_scan(%lld) a JOIN fz_scan(%lld) b ON a.c1 = b.c1", (long long)id,
+             (long long)id);
     assert_int_equal(fz_duck_exec(duck, sql, &err), FZ_BUG);
     assert_non_null(strstr(err.message, "read twice"));
     fz_err_reset(&err);
@@ -332,7 +357,8 @@ static void error_texts_become_conditions(void **state) {
         {"SELECT s::DATE FROM (SELECT 'x' s)", FZ_CONSTRAINT, "CAST_INVALID_INPUT", NULL},
         {"SELECT s::DOUBLE FROM (SELECT 'x' s)", FZ_CONSTRAINT, "CAST_INVALID_INPUT", NULL},
         {"SELECT i::DECIMAL(4,2) FROM (SELECT 1000::INTEGER i)", FZ_CONSTRAINT, "NUMERIC_VALUE_OUT_OF_RANGE", NULL},
-        {"SELECT i::DECIMAL(4,2) FROM (SELECT 1000.5::DECIMAL(10,1) i)", FZ_CONSTRAINT, "NUMERIC_VALUE_OUT_OF_RANGE", NULL},
+        {"SELECT i::DECIMAL(4,2) FROM (SELECT 1000.5::DECIMAL(10,1) i)", FZ_CONSTRAINT, "NUMERIC_VALUE_OUT_OF_RANGE",
+         NULL},
         {"SELECT (SELECT i FROM range(3) r(i))", FZ_CONSTRAINT, "SCALAR_SUBQUERY_TOO_MANY_ROWS", NULL},
         {"SELECT make_date(2024, 13, 1)", FZ_CONSTRAINT, "DATETIME_FIELD_OUT_OF_BOUNDS", NULL},
         {"SELECT 'ab' LIKE s ESCAPE '\\' FROM (SELECT 'a\\' s)", FZ_CONSTRAINT, "INVALID_FORMAT.ESC_AT_THE_END", NULL},
@@ -439,16 +465,28 @@ static void describe_and_type_names(void **state) {
     struct fz_duck *duck = open_duck(NULL);
     struct fz_field *fields = NULL;
     size_t n = 0;
-    FZ_OK_OR_FAIL(fz_duck_describe(duck,
-                                   "SELECT 1::UTINYINT a, 1::USMALLINT, 1::UINTEGER, 1::UBIGINT, 1::HUGEINT, 'x'::ENUM('x'), "
-                                   "TIMESTAMP_NS '2024-01-01' t, [1, 2], {'Name': 1, 'b': ['x']}, MAP {1: 2.5}, NULL, "
-                                   "1.5::DECIMAL(10,3), [1, 2]::INTEGER[2]",
-                                   &arena, &fields, &n, &err),
-                  &err);
+    FZ_OK_OR_FAIL(
+        fz_duck_describe(duck,
+                         "SELECT 1::UTINYINT a, 1::USMALLINT, 1::UINTEGER, 1::UBIGINT, 1::HUGEINT, 'x'::ENUM('x'), "
+                         "TIMESTAMP_NS '2024-01-01' t, [1, 2], {'Name': 1, 'b': ['x']}, MAP {1: 2.5}, NULL, "
+                         "1.5::DECIMAL(10,3), [1, 2]::INTEGER[2]",
+                         &arena, &fields, &n, &err),
+        &err);
     assert_int_equal(n, 13);
     assert_string_equal(fields[0].name, "a");
-    const char *want[] = {"smallint", "int", "bigint", "decimal(20,0)", "decimal(38,0)", "string", "timestamp_ntz", "array<int>",
-                          "struct<Name:int,b:array<string>>", "map<int,decimal(2,1)>", NULL, "decimal(10,3)", "array<int>"};
+    const char *want[] = {"smallint",
+                          "int",
+                          "bigint",
+                          "decimal(20,0)",
+                          "decimal(38,0)",
+                          "string",
+                          "timestamp_ntz",
+                          "array<int>",
+                          "struct<Name:int,b:array<string>>",
+                          "map<int,decimal(2,1)>",
+                          NULL,
+                          "decimal(10,3)",
+                          "array<int>"};
     for (size_t i = 0; i < n; i++) {
         struct fz_buf text = {0};
         fz_type_print_sql(&text, fields[i].type);
@@ -493,8 +531,8 @@ static void files_are_read_only_where_allowed(void **state) {
     rmdir(dir);
 }
 
-static enum fz_code run_double(const struct fz_column *args, size_t n_args, size_t n, struct fz_column *out, struct fz_arena *strings,
-                               struct fz_err *err) {
+static enum fz_code run_double(const struct fz_column *args, size_t n_args, size_t n, struct fz_column *out,
+                               struct fz_arena *strings, struct fz_err *err) {
     (void)n_args;
     (void)strings;
     (void)err;
@@ -506,8 +544,8 @@ static enum fz_code run_double(const struct fz_column *args, size_t n_args, size
     }
     return FZ_OK;
 }
-static enum fz_code run_wrap(const struct fz_column *args, size_t n_args, size_t n, struct fz_column *out, struct fz_arena *strings,
-                             struct fz_err *err) {
+static enum fz_code run_wrap(const struct fz_column *args, size_t n_args, size_t n, struct fz_column *out,
+                             struct fz_arena *strings, struct fz_err *err) {
     (void)err;
     for (size_t i = 0; i < n; i++) {
         struct fz_buf text = {0};
@@ -525,8 +563,8 @@ static enum fz_code run_wrap(const struct fz_column *args, size_t n_args, size_t
     }
     return FZ_OK;
 }
-static enum fz_code run_split(const struct fz_column *args, size_t n_args, size_t n, struct fz_column *out, struct fz_arena *strings,
-                              struct fz_err *err) {
+static enum fz_code run_split(const struct fz_column *args, size_t n_args, size_t n, struct fz_column *out,
+                              struct fz_arena *strings, struct fz_err *err) {
     (void)n_args;
     for (size_t i = 0; i < n; i++) { // one list element per byte
         struct fz_value v = fz_value_at(&args[0], i, strings), list = {.type = out->type};
@@ -571,13 +609,18 @@ static void kernels_run_and_survive_reopening(void **state) {
     fz_arena_dispose(&arena); // types were copied
     for (int pass = 0; pass < 2; pass++) {
         expect_true(duck, "SELECT fz_double(21) = 42 AND fz_double(7) IS NULL AND fz_double(NULL) IS NULL");
-        expect_true(duck, "SELECT count(*) FILTER (WHERE d IS DISTINCT FROM CASE WHEN i % 3 = 0 OR i = 7 THEN NULL ELSE 2 * i END) = 0 "
-                          "FROM (SELECT i, fz_double(CASE WHEN i % 3 = 0 THEN NULL ELSE i END) d FROM range(5000) r(i))");
-        expect_true(duck, "SELECT fz_wrap(1, 'a', NULL, 2.50, DATE '2024-01-02', [1]) LIKE '<1><a><><2.50><2024-01-02>%'");
-        expect_true(duck, "SELECT count(*) = 5000 FROM range(5000) r(i) WHERE fz_wrap('some longer text', i) = '<some longer text><' || i || '>'");
+        expect_true(duck,
+                    "SELECT count(*) FILTER (WHERE d IS DISTINCT FROM CASE WHEN i % 3 = 0 OR i = 7 THEN NULL ELSE 2 * "
+                    "i END) = 0 "
+                    "FROM (SELECT i, fz_double(CASE WHEN i % 3 = 0 THEN NULL ELSE i END) d FROM range(5000) r(i))");
+        expect_true(duck,
+                    "SELECT fz_wrap(1, 'a', NULL, 2.50, DATE '2024-01-02', [1]) LIKE '<1><a><><2.50><2024-01-02>%'");
+        expect_true(duck, "SELECT count(*) = 5000 FROM range(5000) r(i) WHERE fz_wrap('some longer text', i) = '<some "
+                          "longer text><' || i || '>'");
         expect_true(duck, "SELECT fz_chars('abc') = ['a', 'b', 'c'] AND fz_chars(NULL) IS NULL AND fz_chars('') = []");
-        expect_true(duck, "SELECT count(*) = 0 FROM (SELECT CASE WHEN i % 2 = 0 THEN i::VARCHAR END s FROM range(5000) r(i)) "
-                          "WHERE array_to_string(fz_chars(s), '') IS DISTINCT FROM s");
+        expect_true(duck,
+                    "SELECT count(*) = 0 FROM (SELECT CASE WHEN i % 2 = 0 THEN i::VARCHAR END s FROM range(5000) r(i)) "
+                    "WHERE array_to_string(fz_chars(s), '') IS DISTINCT FROM s");
         FZ_OK_OR_FAIL(fz_duck_reopen(duck, &err), &err);
     }
     fz_duck_close(duck);

@@ -29,7 +29,8 @@ static inline void json_text(struct fz_buf *out, const char *ptr, size_t len) {
 
 static inline void json_time(struct fz_buf *out, int64_t of_day, int64_t per_second, int digits) {
     int64_t s = of_day / per_second;
-    fz_buf_printf(out, "%02d:%02d:%02d.%0*lld", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60), digits, (long long)(of_day % per_second));
+    fz_buf_printf(out, "%02d:%02d:%02d.%0*lld", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60), digits,
+                  (long long)(of_day % per_second));
 }
 
 static inline void json_timestamp(struct fz_buf *out, int64_t v, int64_t per_second, int digits, bool zone) {
@@ -220,7 +221,8 @@ static inline void scan_rows_sort(struct scan_rows *rows) {
     }
 }
 
-static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *options, int threads, struct scan_rows *out) {
+static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *options, int threads,
+                                          struct scan_rows *out) {
     pthread_t ids[8];
     *out = (struct scan_rows){0};
     pthread_mutex_init(&out->lock, NULL);

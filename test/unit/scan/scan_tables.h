@@ -43,10 +43,11 @@ static enum fz_code map_size(struct fz_store *store, const char *location, int64
     char text[2048];
     return fz_store_size(((struct map_store *)store)->local, mapped(store, location, text, sizeof text), out, err);
 }
-static enum fz_code map_submit(struct fz_store *store, const char *location, const struct fz_range *ranges, size_t n, struct fz_ticket **out,
-                               struct fz_err *err) {
+static enum fz_code map_submit(struct fz_store *store, const char *location, const struct fz_range *ranges, size_t n,
+                               struct fz_ticket **out, struct fz_err *err) {
     char text[2048];
-    return fz_store_submit(((struct map_store *)store)->local, mapped(store, location, text, sizeof text), ranges, n, out, err);
+    return fz_store_submit(((struct map_store *)store)->local, mapped(store, location, text, sizeof text), ranges, n,
+                           out, err);
 }
 static const struct fz_store_vtable map_vtable = {.scheme = "map", .size = map_size, .submit = map_submit};
 
@@ -71,7 +72,8 @@ static void show_difference(const char *expected_file, const struct scan_rows *r
     while (file && (len = getline(&line, &cap, file)) > 0) {
         line[len - 1] = 0;
         if (i >= rows->n || strcmp(line, rows->lines[i]) != 0) {
-            print_error("  line %zu: want %.400s\n           have %.400s\n", i + 1, line, i < rows->n ? rows->lines[i] : "(nothing)");
+            print_error("  line %zu: want %.400s\n           have %.400s\n", i + 1, line,
+                        i < rows->n ? rows->lines[i] : "(nothing)");
             break;
         }
         i++;
@@ -90,13 +92,15 @@ struct tally {
 };
 
 // One reading of one snapshot; `want` has rows, xxh64 and maybe file.
-static void compare(const char *folder, const char *name, struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id,
-                    const struct fz_schema *schema, const json_t *want, bool lineage, struct tally *tally) {
+static void compare(const char *folder, const char *name, struct fz_store *store, struct fz_metadata *metadata,
+                    int64_t snapshot_id, const struct fz_schema *schema, const json_t *want, bool lineage,
+                    struct tally *tally) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_scan_plan *plan = NULL;
     struct fz_field fields[256];
     size_t n_fields = 0;
-    struct fz_scan_options options = {.store = store, .metadata = metadata, .snapshot_id = snapshot_id, .schema = schema};
+    struct fz_scan_options options = {
+        .store = store, .metadata = metadata, .snapshot_id = snapshot_id, .schema = schema};
     struct scan_rows rows = {0};
     enum fz_code rc = fz_scan_plan_new(&options, &plan, &err);
     if (rc != FZ_OK) {
@@ -106,15 +110,18 @@ static void compare(const char *folder, const char *name, struct fz_store *store
     }
     sort_fields(fields, schema->type, &n_fields);
     if (lineage) {
-        fields[n_fields++] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = fz_type_primitive(FZ_TYPE_LONG)};
-        fields[n_fields++] = (struct fz_field){
-            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = fz_type_primitive(FZ_TYPE_LONG)};
+        fields[n_fields++] =
+            (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = fz_type_primitive(FZ_TYPE_LONG)};
+        fields[n_fields++] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER,
+                                               .name = "_last_updated_sequence_number",
+                                               .type = fz_type_primitive(FZ_TYPE_LONG)};
     }
     struct fz_scan_source_options source = {.plan = plan, .store = store, .fields = fields, .n_fields = n_fields};
     rc = tables_read(&source, &rows);
     char text[32];
     snprintf(text, sizeof text, "%016llx", (unsigned long long)scan_rows_hash(&rows));
-    const json_t *count = json_object_get(want, "rows"), *hash = json_object_get(want, "xxh64"), *file = json_object_get(want, "file");
+    const json_t *count = json_object_get(want, "rows"), *hash = json_object_get(want, "xxh64"),
+                 *file = json_object_get(want, "file");
     if (rc == FZ_UNSUPPORTED && (strstr(rows.err.message, "ORC") || strstr(rows.err.message, "AVRO"))) {
         assert_non_null(strstr(rows.err.message, "/"));
         tally->unsupported++;
@@ -123,12 +130,14 @@ static void compare(const char *folder, const char *name, struct fz_store *store
     } else if (rc == FZ_OK && has_variant(schema->type)) {
         tally->variant += rows.n == (size_t)json_integer_value(count);
         tally->wrong += rows.n != (size_t)json_integer_value(count);
-    } else if (rc == FZ_OK && (hash ? strcmp(json_string_value(hash), text) == 0 : rows.n == (size_t)json_integer_value(count))) {
+    } else if (rc == FZ_OK &&
+               (hash ? strcmp(json_string_value(hash), text) == 0 : rows.n == (size_t)json_integer_value(count))) {
         tally->same++;
     } else {
         tally->wrong++;
-        print_error("%s snapshot %lld%s: %s %s (%s); %zu rows, want %lld\n", name, (long long)snapshot_id, lineage ? " lineage" : "",
-                    fz_code_name(rc), rows.err.message, rows.err.context, rows.n, (long long)json_integer_value(count));
+        print_error("%s snapshot %lld%s: %s %s (%s); %zu rows, want %lld\n", name, (long long)snapshot_id,
+                    lineage ? " lineage" : "", fz_code_name(rc), rows.err.message, rows.err.context, rows.n,
+                    (long long)json_integer_value(count));
         if (rc == FZ_OK && file) {
             char path[2048];
             snprintf(path, sizeof path, "%s/expect/%s/%s", folder, name, json_string_value(file));
@@ -145,7 +154,8 @@ static json_t *load_json(const char *folder, const char *name, const char *file)
     return json_load_file(path, 0, NULL);
 }
 
-static void check_lineage(const char *folder, const char *name, struct fz_store *store, struct fz_metadata *metadata, struct tally *tally) {
+static void check_lineage(const char *folder, const char *name, struct fz_store *store, struct fz_metadata *metadata,
+                          struct tally *tally) {
     char path[2048], *line = NULL;
     size_t cap = 0;
     snprintf(path, sizeof path, "%s/expect/%s/lineage.jsonl", folder, name);
@@ -198,16 +208,18 @@ static void check_table(const char *folder, const json_t *entry, struct tally *t
         json_t *snapshot;
         json_array_foreach(json_object_get(table, "snapshots"), i, snapshot) {
             json_t *schema_id = json_object_get(snapshot, "schema_id");
-            const struct fz_schema *schema = json_is_integer(schema_id) ? fz_metadata_schema(metadata, (int32_t)json_integer_value(schema_id))
-                                                                        : fz_metadata_current_schema(metadata);
+            const struct fz_schema *schema = json_is_integer(schema_id)
+                                                 ? fz_metadata_schema(metadata, (int32_t)json_integer_value(schema_id))
+                                                 : fz_metadata_current_schema(metadata);
             if (json_object_get(snapshot, "rows") && schema) {
-                compare(folder, name, &store.base, metadata, atoll(json_string_value(json_object_get(snapshot, "id"))), schema, snapshot,
-                        false, tally);
+                compare(folder, name, &store.base, metadata, atoll(json_string_value(json_object_get(snapshot, "id"))),
+                        schema, snapshot, false, tally);
             }
         }
         json_t *current = json_object_get(table, "current");
         if (current && json_object_get(current, "rows")) {
-            compare(folder, name, &store.base, metadata, -1, fz_metadata_current_schema(metadata), current, false, tally);
+            compare(folder, name, &store.base, metadata, -1, fz_metadata_current_schema(metadata), current, false,
+                    tally);
         }
         check_lineage(folder, name, &store.base, metadata, tally);
         fz_metadata_unref(metadata);
@@ -232,8 +244,9 @@ static void every_snapshot_of_every_table(void **state) {
             check_table(folder, entry, &tally);
         }
     }
-    print_message("%d readings same, %d with variants (row counts), %d in unsupported formats, %d tables refused, %d wrong\n", tally.same, tally.variant,
-                  tally.unsupported, tally.refused, tally.wrong);
+    print_message(
+        "%d readings same, %d with variants (row counts), %d in unsupported formats, %d tables refused, %d wrong\n",
+        tally.same, tally.variant, tally.unsupported, tally.refused, tally.wrong);
     json_decref(tables);
     assert_int_equal(tally.wrong, 0);
     assert_true(only || tally.same > 200);

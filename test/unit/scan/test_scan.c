@@ -1,0 +1,465 @@
+// scan/ on small tables made here in a memory store: what is skipped, kept, marked and left out, metadata columns, row-group
+// pruning, files without ids, and errors. Expected values are arithmetic on the row number.
+#include "scan/scan_rows.h"
+
+#include "format/parquet/parquet_writer.h"
+#include "table/update.h"
+
+#define LONG fz_type_primitive(FZ_TYPE_LONG)
+#define STRING fz_type_primitive(FZ_TYPE_STRING)
+
+struct table {
+    struct fz_arena arena;
+    struct fz_store *store;
+    struct fz_metadata *metadata;
+    struct fz_manifest_entry data[8], deletes[8];
+    size_t n_data, n_deletes;
+};
+
+static void put_file(struct table *t, const char *path, const struct fz_field *fields, size_t n,
+                     const struct fz_batch *batches, size_t n_batches, int64_t row_group_rows,
+                     struct fz_data_file *out) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_writer *sink = NULL;
+    struct fz_parquet_writer *writer = NULL;
+    struct fz_parquet_metrics metrics;
+    struct fz_parquet_write write = {.fields = fields,
+                                     .n_fields = n,
+                                     .codec = FZ_PQ_ZSTD,
+                                     .level = -1,
+                                     .row_group_rows = row_group_rows,
+                                     .default_metrics = FZ_METRICS_FULL};
+    FZ_OK_OR_FAIL(fz_store_writer_open(t->store, path, &sink, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_writer_open(sink, &write, &writer, &err), &err);
+    for (size_t i = 0; i < n_batches; i++) {
+        FZ_OK_OR_FAIL(fz_parquet_writer_append(writer, &batches[i], 0, NULL, batches[i].n_rows, &err), &err);
+    }
+    FZ_OK_OR_FAIL(fz_parquet_writer_close(writer, &t->arena, &metrics, &err), &err);
+    *out = (struct fz_data_file){.file_path = path,
+                                 .file_format = "PARQUET",
+                                 .record_count = metrics.record_count,
+                                 .file_size_in_bytes = metrics.file_size_bytes,
+                                 .partition = {.type = fz_type_struct(&t->arena, NULL, 0)},
+                                 .sort_order_id = -1,
+                                 .first_row_id = -1,
+                                 .content_offset = -1,
+                                 .content_size_in_bytes = -1};
+}
+
+// Rows from .. from + n: id = row, s = "row <id>" but NULL at every seventh, d = 1000 - id.
+static void put_rows(struct table *t, const char *path, int64_t from, int64_t n, int64_t row_group_rows, bool ids,
+                     struct fz_data_file *out) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_field fields[] = {{.id = ids ? 1 : 0, .name = "id", .required = true, .type = LONG},
+                                {.id = ids ? 2 : 0, .name = ids ? "s" : "old_s", .type = STRING},
+                                {.id = ids ? 3 : 0, .name = "d", .type = LONG}};
+    struct fz_batch batches[16];
+    size_t n_batches = 0;
+    for (int64_t at = 0; at < n; at += FZ_BATCH_ROWS) {
+        struct fz_batch *b = &batches[n_batches++];
+        FZ_OK_OR_FAIL(fz_batch_init(b, fields, 3, FZ_BATCH_ROWS, &err), &err);
+        b->n_rows = (size_t)(n - at < FZ_BATCH_ROWS ? n - at : FZ_BATCH_ROWS);
+        for (size_t r = 0; r < b->n_rows; r++) {
+            int64_t id = from + at + (int64_t)r;
+            ((int64_t *)b->columns[0].data)[r] = id;
+            const char *text = fz_arena_printf(&t->arena, "row %lld", (long long)id);
+            ((struct fz_string *)b->columns[1].data)[r] = fz_string_of(text, strlen(text));
+            ((int64_t *)b->columns[2].data)[r] = 1000 - id;
+            if (id % 7 == 0) {
+                fz_column_set_null(&b->columns[1], r);
+            }
+        }
+    }
+    put_file(t, path, fields, 3, batches, n_batches, row_group_rows, out);
+    for (size_t i = 0; i < n_batches; i++) {
+        fz_batch_dispose(&batches[i]);
+    }
+}
+
+static void table_init(struct table *t, const char *format_version, const char *mapping) {
+    struct fz_err err = FZ_ERR_INIT;
+    *t = (struct table){0};
+    FZ_OK_OR_FAIL(fz_store_memory_new(&t->store, &err), &err);
+    struct fz_field fields[] = {{.id = 1, .name = "id", .required = true, .type = LONG},
+                                {.id = 2, .name = "s", .type = STRING},
+                                {.id = 3, .name = "d", .type = LONG}};
+    struct fz_property properties[] = {{"format-version", format_version}, {"schema.name-mapping.default", mapping}};
+    struct fz_table_create create = {.schema = fz_type_struct(&t->arena, fields, 3),
+                                     .location = "memory://t",
+                                     .properties = properties,
+                                     .n_properties = mapping ? 2 : 1};
+    FZ_OK_OR_FAIL(fz_metadata_create(&create, 1, &t->metadata, &err), &err);
+}
+
+static struct fz_manifest_entry *add_entry(struct table *t, const struct fz_data_file *file, int64_t sequence_number) {
+    struct fz_manifest_entry *entry =
+        file->content == FZ_CONTENT_DATA ? &t->data[t->n_data++] : &t->deletes[t->n_deletes++];
+    *entry = (struct fz_manifest_entry){.status = FZ_ENTRY_EXISTING,
+                                        .snapshot_id = 7,
+                                        .sequence_number = sequence_number,
+                                        .file_sequence_number = sequence_number,
+                                        .file = *file};
+    return entry;
+}
+
+static void put_manifest(struct table *t, bool deletes, const struct fz_manifest_entry *entries, size_t n,
+                         const char *path, struct fz_manifest_file *out) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_buf bytes = {0};
+    struct fz_manifest_encode in = {.metadata = t->metadata, .deletes = deletes, .entries = entries, .n_entries = n};
+    FZ_OK_OR_FAIL(fz_manifest_encode(&t->arena, &in, &bytes, out, &err), &err);
+    FZ_OK_OR_FAIL(fz_store_put(t->store, path, bytes.ptr, bytes.len, false, &err), &err);
+    fz_buf_dispose(&bytes);
+    out->manifest_path = path;
+    out->sequence_number = 9;
+    out->min_sequence_number = 1;
+    out->added_snapshot_id = 7;
+    out->first_row_id = deletes || t->metadata->format_version < 3 ? -1 : 0;
+}
+
+static void table_commit(struct table *t) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_manifest_file files[2];
+    struct fz_buf bytes = {0};
+    size_t n = 0;
+    put_manifest(t, false, t->data, t->n_data, "memory://t/m0.avro", &files[n++]);
+    if (t->n_deletes) {
+        put_manifest(t, true, t->deletes, t->n_deletes, "memory://t/m1.avro", &files[n++]);
+    }
+    FZ_OK_OR_FAIL(fz_manifest_list_encode(t->metadata, files, n, 7, -1, 9, 0, &bytes, &err), &err);
+    FZ_OK_OR_FAIL(fz_store_put(t->store, "memory://t/list.avro", bytes.ptr, bytes.len, false, &err), &err);
+    fz_buf_dispose(&bytes);
+    struct fz_snapshot snapshot = {.snapshot_id = 7,
+                                   .parent_snapshot_id = -1,
+                                   .sequence_number = 9,
+                                   .timestamp_ms = 2,
+                                   .manifest_list = "memory://t/list.avro",
+                                   .operation = "append",
+                                   .schema_id = 0,
+                                   .first_row_id = t->metadata->format_version >= 3 ? 0 : -1,
+                                   .added_rows = t->metadata->format_version >= 3 ? 100000 : -1};
+    struct fz_snapshot_ref ref = {
+        .name = "main", .snapshot_id = 7, .min_snapshots_to_keep = -1, .max_snapshot_age_ms = -1, .max_ref_age_ms = -1};
+    struct fz_update updates[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &snapshot},
+                                  {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &ref}};
+    struct fz_metadata *next = NULL;
+    FZ_OK_OR_FAIL(fz_metadata_apply(t->metadata, updates, 2, 3, &next, &err), &err);
+    fz_metadata_unref(t->metadata);
+    t->metadata = next;
+}
+
+static void table_dispose(struct table *t) {
+    fz_metadata_unref(t->metadata);
+    fz_store_unref(t->store);
+    fz_arena_dispose(&t->arena);
+}
+
+static struct fz_scan_plan *plan_of(struct table *t, const struct fz_expr *filter) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_scan_plan *plan = NULL;
+    struct fz_scan_options options = {.store = t->store, .metadata = t->metadata, .snapshot_id = -1, .filter = filter};
+    FZ_OK_OR_FAIL(fz_scan_plan_new(&options, &plan, &err), &err);
+    return plan;
+}
+
+static void put_dv(struct table *t, const char *path, const char *data_path, int64_t step, int64_t n, int64_t claimed,
+                   int64_t sequence_number) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_positions *positions = NULL;
+    struct fz_buf bytes = {0};
+    FZ_OK_OR_FAIL(fz_positions_new(&positions, &err), &err);
+    for (int64_t p = 0; p < n; p += step) {
+        FZ_OK_OR_FAIL(fz_positions_add(positions, p, &err), &err);
+    }
+    fz_buf_puts(&bytes, "PFA1"); // the blob is read by its offset; the container does not matter here
+    FZ_OK_OR_FAIL(fz_dv_encode(positions, &bytes, &err), &err);
+    FZ_OK_OR_FAIL(fz_store_put(t->store, path, bytes.ptr, bytes.len, false, &err), &err);
+    struct fz_data_file file = {.content = FZ_CONTENT_POSITION_DELETES,
+                                .file_path = path,
+                                .file_format = "PUFFIN",
+                                .record_count = claimed < 0 ? fz_positions_count(positions) : claimed,
+                                .file_size_in_bytes = (int64_t)bytes.len,
+                                .partition = {.type = fz_type_struct(&t->arena, NULL, 0)},
+                                .sort_order_id = -1,
+                                .first_row_id = -1,
+                                .referenced_data_file = data_path,
+                                .content_offset = 4,
+                                .content_size_in_bytes = (int64_t)bytes.len - 4};
+    add_entry(t, &file, sequence_number);
+    fz_positions_free(positions);
+    fz_buf_dispose(&bytes);
+}
+
+static void put_equality(struct table *t, const char *path, int64_t from, int64_t n, int64_t sequence_number) {
+    static const int32_t equality_ids[] = {1};
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_field field = {.id = 1, .name = "id", .required = true, .type = LONG};
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, &field, 1, FZ_BATCH_ROWS, &err), &err);
+    batch.n_rows = (size_t)n;
+    for (int64_t i = 0; i < n; i++) {
+        ((int64_t *)batch.columns[0].data)[i] = from + i;
+    }
+    struct fz_data_file file;
+    put_file(t, path, &field, 1, &batch, 1, 0, &file);
+    file.content = FZ_CONTENT_EQUALITY_DELETES;
+    file.equality_ids = equality_ids;
+    file.n_equality_ids = 1;
+    add_entry(t, &file, sequence_number);
+    fz_batch_dispose(&batch);
+}
+
+// A: ids 0..4999 (row groups of 1000), B: ids 0..2 again and newer. Deleted: every tenth position of A by a DV, ids 1..5 and 4999
+// by equality deletes that are older than B.
+static void make_table(struct table *t) {
+    struct fz_data_file a, b;
+    table_init(t, "3", NULL);
+    put_rows(t, "memory://t/a.parquet", 0, 5000, 1000, true, &a);
+    put_rows(t, "memory://t/b.parquet", 0, 3, 0, true, &b);
+    a.first_row_id = 100;
+    b.first_row_id = 9000;
+    add_entry(t, &a, 1);
+    add_entry(t, &b, 5);
+    put_dv(t, "memory://t/dv.puffin", "memory://t/a.parquet", 10, 5000, -1, 4);
+    put_equality(t, "memory://t/eq1.parquet", 1, 5, 3);
+    put_equality(t, "memory://t/eq2.parquet", 4999, 1, 4);
+    table_commit(t);
+}
+
+enum { A_LIVE = 5000 - 500 - 6 };
+
+static void deletes_of_all_kinds_apply(void **state) {
+    (void)state;
+    struct table t;
+    make_table(&t);
+    struct fz_scan_plan *plan = plan_of(&t, NULL);
+    assert_int_equal(plan->n_files, 2);
+    assert_int_equal(plan->files[0].n_deletes, 3);
+    assert_int_equal(plan->files[1].n_deletes, 0);
+    struct fz_field s = {.id = 2, .name = "s", .type = STRING};
+    struct fz_scan_source_options options = {.plan = plan, .store = t.store, .fields = &s, .n_fields = 1};
+    struct scan_rows rows;
+    assert_int_equal(scan_rows_read(&options, 2, &rows), FZ_OK); // the key column is not asked for
+    assert_int_equal(rows.n, A_LIVE + 3);
+    size_t nulls = 0;
+    for (size_t i = 0; i < rows.n; i++) {
+        nulls += strcmp(rows.lines[i], "{\"s\":null}") == 0;
+    }
+    // Multiples of 7 below 5000: 715, of those multiples of 70 went: 72; none of 1..5; 4999 is no multiple. And id 0 of B.
+    assert_int_equal(nulls, 715 - 72 + 1);
+    scan_rows_dispose(&rows);
+    // Only B; nothing is asked of the file.
+    struct fz_field pos = {.id = FZ_ID_POS, .name = "p", .type = LONG};
+    const uint8_t only[] = {0, 1};
+    options.fields = &pos;
+    options.only_files = only;
+    assert_int_equal(scan_rows_read(&options, 1, &rows), FZ_OK);
+    assert_int_equal(rows.n, 3);
+    assert_string_equal(rows.lines[2], "{\"p\":2}");
+    scan_rows_dispose(&rows);
+    // Copy-on-write leaves out more positions.
+    struct fz_positions *skip = NULL;
+    struct fz_err err = FZ_ERR_INIT;
+    FZ_OK_OR_FAIL(fz_positions_new(&skip, &err), &err);
+    FZ_OK_OR_FAIL(fz_positions_add_range(skip, 1000, 2000, &err), &err);
+    struct fz_positions *skips[] = {skip, NULL};
+    options.only_files = NULL;
+    options.skip = skips;
+    assert_int_equal(scan_rows_read(&options, 2, &rows), FZ_OK);
+    assert_int_equal(rows.n, A_LIVE - 900 + 3);
+    scan_rows_dispose(&rows);
+    fz_positions_free(skip);
+    const struct fz_positions *deleted = NULL;
+    FZ_OK_OR_FAIL(fz_scan_deleted_positions(plan, 0, &deleted, &err), &err);
+    assert_int_equal(fz_positions_count(deleted), 500);
+    FZ_OK_OR_FAIL(fz_scan_deleted_positions(plan, 1, &deleted, &err), &err);
+    assert_null(deleted);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
+static void metadata_columns_and_marked_rows(void **state) {
+    (void)state;
+    struct table t;
+    make_table(&t);
+    struct fz_scan_plan *plan = plan_of(&t, NULL);
+    struct fz_type partition = *fz_type_struct(&t.arena, NULL, 0);
+    struct fz_field fields[] = {{.id = FZ_ID_POS, .name = "pos", .type = LONG},
+                                {.id = FZ_ID_DELETED, .name = "del", .type = fz_type_primitive(FZ_TYPE_BOOLEAN)},
+                                {.id = FZ_ID_FILE_IX, .name = "ix", .type = fz_type_primitive(FZ_TYPE_INT)},
+                                {.id = FZ_ID_SPEC_ID, .name = "spec", .type = fz_type_primitive(FZ_TYPE_INT)},
+                                {.id = FZ_ID_FILE, .name = "file", .type = STRING},
+                                {.id = FZ_ID_ROW_ID, .name = "rid", .type = LONG},
+                                {.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "seq", .type = LONG},
+                                {.id = 1, .name = "id", .type = LONG},
+                                {.id = FZ_ID_PARTITION, .name = "part", .type = &partition}};
+    struct fz_scan_source_options options = {
+        .plan = plan, .store = t.store, .fields = fields, .n_fields = 9, .keep_deleted = true};
+    struct scan_rows rows;
+    assert_int_equal(scan_rows_read(&options, 2, &rows), FZ_OK);
+    assert_int_equal(rows.n, 5003);
+    size_t deleted = 0;
+    bool seen_a = false, seen_b = false;
+    for (size_t i = 0; i < rows.n; i++) {
+        deleted += strstr(rows.lines[i], "\"del\":true") != NULL;
+        seen_a =
+            seen_a ||
+            strcmp(rows.lines[i],
+                   "{\"pos\":4321,\"del\":false,\"ix\":0,\"spec\":0,\"file\":\"memory://t/a.parquet\",\"rid\":4421,"
+                   "\"seq\":1,\"id\":4321,\"part\":{}}") == 0;
+        seen_b = seen_b ||
+                 strcmp(rows.lines[i],
+                        "{\"pos\":2,\"del\":false,\"ix\":1,\"spec\":0,\"file\":\"memory://t/b.parquet\",\"rid\":9002,"
+                        "\"seq\":5,\"id\":2,\"part\":{}}") == 0;
+    }
+    assert_int_equal(deleted, 506);
+    assert_true(seen_a && seen_b);
+    scan_rows_dispose(&rows);
+    options.keep_deleted = false;
+    assert_int_equal(scan_rows_read(&options, 2, &rows), FZ_OK);
+    assert_int_equal(rows.n, A_LIVE + 3);
+    for (size_t i = 0; i < rows.n; i++) {
+        assert_null(strstr(rows.lines[i], "\"del\":true"));
+    }
+    scan_rows_dispose(&rows);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
+static const struct fz_expr *id_at_least(struct fz_arena *arena, int64_t bound) {
+    struct fz_value *value = fz_arena_alloc(arena, sizeof *value);
+    *value = (struct fz_value){.type = LONG, .u.i64 = bound};
+    const struct fz_expr *args[] = {fz_expr_column(arena, 0, 1, "id", LONG, false), fz_expr_literal(arena, value)};
+    return fz_expr_op(arena, FZ_EXPR_GE, fz_type_primitive(FZ_TYPE_BOOLEAN), args, 2);
+}
+
+static void files_and_row_groups_are_pruned(void **state) {
+    (void)state;
+    struct table t;
+    make_table(&t);
+    struct fz_field s = {.id = 2, .name = "s", .type = STRING};
+    struct scan_rows rows;
+    struct fz_scan_plan *plan = plan_of(&t, id_at_least(&t.arena, 4200));
+    struct fz_scan_source_options options = {.plan = plan, .store = t.store, .fields = &s, .n_fields = 1};
+    assert_int_equal(scan_rows_read(&options, 2, &rows), FZ_OK);
+    assert_true(rows.n % 1000 != 0 && rows.n >= 899 &&
+                rows.n <= 899 + 3); // the last row group: 1000 - 100 - id 4999; B at most
+    scan_rows_dispose(&rows);
+    fz_scan_plan_unref(plan);
+    plan = plan_of(&t, id_at_least(&t.arena, 5000));
+    options.plan = plan;
+    assert_int_equal(scan_rows_read(&options, 2, &rows), FZ_OK);
+    assert_true(rows.n <= 3);
+    scan_rows_dispose(&rows);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
+static void files_without_ids_are_read_by_the_name_mapping(void **state) {
+    (void)state;
+    struct table t;
+    struct fz_data_file file;
+    struct scan_rows rows;
+    struct fz_field fields[] = {{.id = 1, .name = "id", .type = LONG},
+                                {.id = 2, .name = "s", .type = STRING},
+                                {.id = 3, .name = "d", .type = LONG}};
+    const char *mappings[] = {"[{\"field-id\":1,\"names\":[\"id\"]},{\"field-id\":2,\"names\":[\"s\",\"old_s\"]},{"
+                              "\"field-id\":3,\"names\":[\"gone\"]}]",
+                              NULL};
+    const char *want[] = {"{\"id\":5,\"s\":\"row 5\",\"d\":null}", "{\"id\":5,\"s\":\"row 5\",\"d\":995}"};
+    for (int pass = 0; pass < 2; pass++) { // without a mapping: by position
+        table_init(&t, "2", mappings[pass]);
+        put_rows(&t, "memory://t/a.parquet", 5, 1, 0, false, &file);
+        add_entry(&t, &file, 1);
+        table_commit(&t);
+        struct fz_scan_plan *plan = plan_of(&t, NULL);
+        struct fz_scan_source_options options = {.plan = plan, .store = t.store, .fields = fields, .n_fields = 3};
+        assert_int_equal(scan_rows_read(&options, 1, &rows), FZ_OK);
+        assert_int_equal(rows.n, 1);
+        assert_string_equal(rows.lines[0], want[pass]);
+        scan_rows_dispose(&rows);
+        fz_scan_plan_unref(plan);
+        table_dispose(&t);
+    }
+}
+
+static void what_is_wrong_is_said(void **state) {
+    (void)state;
+    struct table t;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_data_file file;
+    struct scan_rows rows;
+    struct fz_scan_plan *plan = NULL;
+    struct fz_field id = {.id = 1, .name = "id", .type = LONG};
+    const struct {
+        const char *format;
+        int64_t claimed, dv_sequence_number;
+        enum fz_code plan, read;
+        const char *text;
+    } cases[] = {
+        {"ORC", -1, 4, FZ_OK, FZ_UNSUPPORTED, "memory://t/a.parquet"},
+        {"PARQUET", 3, 4, FZ_OK, FZ_CORRUPT, "has 1 positions"},
+        {"PARQUET", -1, 1, FZ_CORRUPT, FZ_OK, "sequence number 1"},
+        {"PARQUET", -1, 4, FZ_OK, FZ_OK, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        table_init(&t, "3", NULL);
+        put_rows(&t, "memory://t/a.parquet", 0, 10, 0, true, &file);
+        file.file_format = cases[i].format;
+        add_entry(&t, &file, 2);
+        put_dv(&t, "memory://t/dv.puffin", "memory://t/a.parquet", 100, 10, cases[i].claimed,
+               cases[i].dv_sequence_number);
+        table_commit(&t);
+        struct fz_scan_options options = {.store = t.store, .metadata = t.metadata, .snapshot_id = -1};
+        fz_err_reset(&err);
+        assert_int_equal(fz_scan_plan_new(&options, &plan, &err), cases[i].plan);
+        if (cases[i].plan == FZ_OK) {
+            struct fz_scan_source_options source = {.plan = plan, .store = t.store, .fields = &id, .n_fields = 1};
+            assert_int_equal(scan_rows_read(&source, 2, &rows), cases[i].read);
+            err = rows.err;
+            assert_int_equal(rows.n, cases[i].read == FZ_OK ? 9 : 0);
+            scan_rows_dispose(&rows);
+            fz_scan_plan_unref(plan);
+        }
+        if (cases[i].text) {
+            assert_non_null(strstr(err.message, cases[i].text));
+        }
+        table_dispose(&t);
+    }
+    make_table(&t);
+    struct fz_scan_options options = {.store = t.store, .metadata = t.metadata, .snapshot_id = 8};
+    fz_err_reset(&err);
+    assert_int_equal(fz_scan_plan_new(&options, &plan, &err), FZ_NOT_FOUND);
+    fz_err_reset(&err);
+    options.snapshot_id = 7;
+    FZ_OK_OR_FAIL(fz_store_remove(t.store, "memory://t/eq1.parquet", &err), &err);
+    plan = plan_of(&t, NULL);
+    struct fz_cancel cancel;
+    fz_cancel_init(&cancel);
+    struct fz_scan_source_options source = {
+        .plan = plan, .store = t.store, .fields = &id, .n_fields = 1, .cancel = &cancel};
+    assert_int_equal(scan_rows_read(&source, 2, &rows), FZ_NOT_FOUND);
+    assert_non_null(strstr(rows.err.context, "eq1.parquet"));
+    scan_rows_dispose(&rows);
+    fz_cancel_fire(&cancel);
+    assert_int_equal(scan_rows_read(&source, 2, &rows), FZ_CANCELLED);
+    scan_rows_dispose(&rows);
+    fz_cancel_dispose(&cancel);
+    fz_scan_plan_unref(plan);
+    struct fz_manifest_entry *entries = NULL;
+    size_t n = 0;
+    struct fz_arena arena = {0};
+    FZ_OK_OR_FAIL(fz_scan_entries(t.store, t.metadata, -1, &arena, &entries, &n, &err), &err);
+    assert_int_equal(n, 5);
+    fz_arena_dispose(&arena);
+    table_dispose(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FZ_TEST(deletes_of_all_kinds_apply),      FZ_TEST(metadata_columns_and_marked_rows),
+        FZ_TEST(files_and_row_groups_are_pruned), FZ_TEST(files_without_ids_are_read_by_the_name_mapping),
+        FZ_TEST(what_is_wrong_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
