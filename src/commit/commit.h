@@ -36,7 +36,8 @@ struct fz_commit_request {
     size_t n_referenced_files;
     const struct fz_property *summary;     // extra entries (spark.merge-into.*, frazil.*, engine-name …)
     size_t n_summary;
-    bool replace_partitions;
+    bool replace_partitions;   // dynamic overwrite: also writes replace-partitions=true
+    int64_t added_data_sequence_number; // REPLACE: age of the added data files (use-starting-sequence-number); 0: this commit's
     // Re-checked on every attempt with the metadata the attempt builds on (a pipeline's source positions); NULL: none.
     enum fz_code (*check_head)(void *ctx, const struct fz_metadata *head, struct fz_err *err);
     void *check_ctx;

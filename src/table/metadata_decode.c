@@ -183,6 +183,10 @@ static enum fz_code decode_sort_orders(struct decoder *d) {
     if (list == NULL) {
         goto out; // v1: the unsorted order, id 0
     }
+    if (n == 0) {
+        rc = fz_fail(d->err, FZ_CORRUPT, "member \"sort-orders\" is empty");
+        goto out;
+    }
     FZ_TRY(fz_json_i32(d->root, "default-sort-order-id", true, &m->default_sort_order_id, d->err));
     for (size_t i = 0; i < n; i++) {
         FZ_TRY(fz_sort_order_from_json(d->arena, json_array_get(list, i), &m->sort_orders[i], d->err));

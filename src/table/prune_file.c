@@ -56,6 +56,9 @@ static int field_mask(const struct fz_leaf *leaf, const struct fz_partition_fiel
     if (fz_transform_apply(&field->transform, leaf->literal, &literal, &ignored) != FZ_OK || literal.is_null) {
         return FZ_CAN_ANY;
     }
+    if (keeps_order(field->transform.kind) && field->transform.kind != FZ_TRANSFORM_TRUNCATE && literal.u.i64 < 0) {
+        return FZ_CAN_ANY; // early releases of Java were off by one before 1970
+    }
     if ((set->min != NULL && !fz_prune_comparable(set->min->type, literal.type)) ||
         (set->max != NULL && !fz_prune_comparable(set->max->type, literal.type))) {
         return FZ_CAN_ANY;
