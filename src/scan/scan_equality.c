@@ -40,6 +40,13 @@ static bool locate(const struct fz_scan_plan_impl *impl, int32_t id, const struc
     return best != NULL;
 }
 
+static const struct fz_type *type_below(const struct fz_type *type, const int32_t *path) {
+    for (; *path >= 0; path++) {
+        type = type->fields[*path].type;
+    }
+    return type;
+}
+
 enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
                                    struct fz_err *err) {
     struct fz_arena *arena = &impl->base.arena;
@@ -60,6 +67,8 @@ enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_sca
         memcpy(group->paths[i], path + 1, sizeof path - sizeof path[0]);
         group->paths[i][MAX_PATH] = -1;
     }
+    const struct fz_type *only = type_below(group->fields[0].type, group->paths[0]);
+    group->is_integer = group->n_ids == 1 && fz_type_is_primitive(only) && fz_type_width(only) <= sizeof(uint64_t);
     return FZ_OK;
 }
 
@@ -102,17 +111,105 @@ static enum fz_code make_parts(const struct fz_scan_equality_group *group, const
 }
 
 // NULL equals NULL here (spec "Equality Delete Files").
-static void build_key(const struct key_part *parts, size_t n, size_t row, struct fz_buf *key) {
+static bool build_key(const struct key_part *parts, size_t n, size_t row, struct fz_buf *key) {
+    size_t most = n * (1 + sizeof(struct fz_i128));
+    for (size_t i = 0; i < n; i++) {
+        most += parts[i].bytes && fz_column_is_valid(parts[i].column, row)
+                    ? ((const struct fz_string *)parts[i].column->data)[row].length
+                    : 0;
+    }
     fz_buf_clear(key);
+    if (!fz_buf_reserve(key, most + 1)) {
+        return false;
+    }
+    char *p = key->ptr;
     for (size_t i = 0; i < n; i++) {
         bool valid = fz_column_is_valid(parts[i].column, row);
-        fz_buf_putc(key, valid ? 1 : 0);
+        *p++ = valid ? 1 : 0;
         if (valid && parts[i].bytes) {
             const struct fz_string *s = &((const struct fz_string *)parts[i].column->data)[row];
-            fz_buf_append(key, &s->length, sizeof s->length);
-            fz_buf_append(key, fz_string_ptr(s), s->length);
+            memcpy(p, &s->length, sizeof s->length);
+            memcpy(p + sizeof s->length, fz_string_ptr(s), s->length);
+            p += sizeof s->length + s->length;
         } else if (valid) {
-            fz_buf_append(key, (const char *)parts[i].column->data + row * parts[i].width, parts[i].width);
+            memcpy(p, (const char *)parts[i].column->data + row * parts[i].width, parts[i].width);
+            p += parts[i].width;
+        }
+    }
+    key->len = (size_t)(p - key->ptr);
+    return true;
+}
+
+static uint64_t integer_at(const struct key_part *part, size_t row) {
+    uint64_t value = 0;
+    memcpy(&value, (const char *)part->column->data + row * part->width, part->width);
+    return value;
+}
+
+static size_t slot_of(const struct fz_scan_equality_group *group, uint64_t key) {
+    size_t slot = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 17) & (group->n_slots - 1);
+    while (group->slots[slot].sequence_number != 0 && group->slots[slot].key != key) {
+        slot = (slot + 1) & (group->n_slots - 1);
+    }
+    return slot;
+}
+
+static enum fz_code grow_slots(struct fz_scan_equality_group *group, struct fz_err *err) {
+    struct fz_scan_equality_group bigger = {.n_slots = group->n_slots ? group->n_slots * 2 : 1024};
+    bigger.slots = fz_calloc(bigger.n_slots, sizeof *bigger.slots);
+    if (!bigger.slots) {
+        return fz_fail_nomem(err, bigger.n_slots * sizeof *bigger.slots);
+    }
+    for (size_t i = 0; i < group->n_slots; i++) {
+        if (group->slots[i].sequence_number != 0) {
+            bigger.slots[slot_of(&bigger, group->slots[i].key)] = group->slots[i];
+        }
+    }
+    fz_free(group->slots);
+    group->slots = bigger.slots;
+    group->n_slots = bigger.n_slots;
+    return FZ_OK;
+}
+
+// Deletes have sequence numbers from 1 on (format version 2), so 0 marks what is empty.
+static enum fz_code add_integers(struct fz_scan_equality_group *group, const struct key_part *part, size_t n_rows,
+                                 int64_t sequence_number, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t r = 0; r < n_rows; r++) {
+        if (!fz_column_is_valid(part->column, r)) {
+            group->null_sequence_number =
+                group->null_sequence_number > sequence_number ? group->null_sequence_number : sequence_number;
+            continue;
+        }
+        if ((group->n_slots_used + 1) * 2 > group->n_slots) {
+            FZ_TRY(grow_slots(group, err));
+        }
+        uint64_t key = integer_at(part, r);
+        struct fz_scan_integer_key *slot = &group->slots[slot_of(group, key)];
+        if (slot->sequence_number == 0) {
+            group->min_key = group->n_slots_used == 0 || key < group->min_key ? key : group->min_key;
+            group->max_key = group->n_slots_used == 0 || key > group->max_key ? key : group->max_key;
+            group->n_slots_used++;
+            slot->key = key;
+        }
+        slot->sequence_number = slot->sequence_number > sequence_number ? slot->sequence_number : sequence_number;
+    }
+out:
+    return rc;
+}
+
+static void mark_integers(const struct fz_scan_equality_group *group, const struct key_part *part, size_t n_rows,
+                          int64_t sequence_number, uint8_t *mark, bool *any) {
+    for (size_t r = 0; r < n_rows; r++) {
+        int64_t deleted_at = group->null_sequence_number;
+        if (fz_column_is_valid(part->column, r)) {
+            uint64_t key = integer_at(part, r);
+            bool inside = group->n_slots_used > 0 && key >= group->min_key && key <= group->max_key;
+            deleted_at = inside ? group->slots[slot_of(group, key)].sequence_number : 0;
+        }
+        if (deleted_at > sequence_number) {
+            mark[r] |= 1;
+            *any = true;
         }
     }
 }
@@ -123,8 +220,9 @@ static enum fz_code add_keys(struct fz_scan_equality_group *group, const struct 
     for (size_t r = 0; r < n_rows; r++) {
         struct fz_map_entry *slot = NULL;
         bool added = false;
-        build_key(parts, group->n_ids, r, key);
-        FZ_TRY(fz_buf_check(key, err));
+        if (!build_key(parts, group->n_ids, r, key)) {
+            return fz_fail_nomem(err, key->cap);
+        }
         FZ_TRY(fz_map_put(&group->keys, (struct fz_str){key->ptr, key->len}, &slot, &added, err));
         if (added || slot->value.i64 < sequence_number) {
             slot->value.i64 = sequence_number;
@@ -172,7 +270,8 @@ static enum fz_code read_delete_file(struct fz_scan_plan_impl *impl, struct fz_s
                 break;
             }
             FZ_TRY(make_parts(group, columns, parts, err));
-            FZ_TRY(add_keys(group, parts, batch.n_rows, entry->sequence_number, &key, err));
+            FZ_TRY(group->is_integer ? add_integers(group, parts, batch.n_rows, entry->sequence_number, err)
+                                     : add_keys(group, parts, batch.n_rows, entry->sequence_number, &key, err));
         }
         fz_parquet_reader_close(reader);
         reader = NULL;
@@ -219,12 +318,18 @@ enum fz_code fz_scan_group_mark(const struct fz_scan_equality_group *group, cons
         }
     }
     FZ_TRY(make_parts(group, columns, parts, err));
+    if (group->is_integer) {
+        mark_integers(group, parts, n_rows, sequence_number, mark, any);
+        n_rows = 0;
+    }
     for (size_t r = 0; r < n_rows; r++) {
         if (mark[r]) {
             continue;
         }
-        build_key(parts, group->n_ids, r, scratch);
-        FZ_TRY(fz_buf_check(scratch, err));
+        if (!build_key(parts, group->n_ids, r, scratch)) {
+            rc = fz_fail_nomem(err, scratch->cap);
+            goto out;
+        }
         struct fz_map_entry *slot = fz_map_find(&group->keys, (struct fz_str){scratch->ptr, scratch->len});
         if (slot && slot->value.i64 > sequence_number) {
             mark[r] = 1;

@@ -11,6 +11,7 @@ struct fz_scan_plan *fz_scan_plan_ref(struct fz_scan_plan *plan) {
 static void free_plan(struct fz_scan_plan_impl *impl) {
     for (size_t i = 0; impl->states && i < impl->base.n_files; i++) {
         fz_positions_free(impl->states[i].owned);
+        fz_free(impl->states[i].sorted);
         pthread_mutex_destroy(&impl->states[i].lock);
     }
     for (size_t i = 0; i < impl->n_position_files; i++) {
@@ -20,6 +21,7 @@ static void free_plan(struct fz_scan_plan_impl *impl) {
     for (size_t i = 0; i < impl->n_groups; i++) {
         fz_map_dispose(&impl->groups[i].keys);
         fz_free(impl->groups[i].files);
+        fz_free(impl->groups[i].slots);
         pthread_mutex_destroy(&impl->groups[i].lock);
     }
     fz_free(impl->position_files);

@@ -1,7 +1,7 @@
 // Deleted positions of a data file: its deletion vector, or the position delete files that apply, each read once for all files.
 #include "scan/scan_priv.h"
 
-enum { MAX_DV_BYTES = 1 << 30 };
+enum { MAX_DV_BYTES = 1 << 30, MAX_SORTED = 1 << 20 };
 
 static enum fz_code read_dv(struct fz_scan_plan_impl *impl, const struct fz_data_file *dv, struct fz_cancel *cancel,
                             struct fz_positions **out, struct fz_err *err) {
@@ -166,6 +166,39 @@ static enum fz_code positions_in(struct fz_scan_plan_impl *impl, size_t position
     return rc;
 }
 
+struct fill {
+    int64_t *at, *end;
+};
+static enum fz_code fill_one(void *ctx, int64_t pos, struct fz_err *err) {
+    struct fill *fill = ctx;
+    if (fill->at == fill->end) {
+        return fz_fail(err, FZ_BUG, "a position set has more members than it counts");
+    }
+    *fill->at++ = pos;
+    return FZ_OK;
+}
+
+// Marking a batch from a sorted array costs what is deleted, not one look-up per row.
+static enum fz_code sort_positions(struct fz_scan_file_state *state, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    int64_t count = state->deleted ? fz_positions_count(state->deleted) : 0;
+    if (count == 0 || count > MAX_SORTED) {
+        return FZ_OK;
+    }
+    int64_t *sorted = fz_malloc((size_t)count * sizeof *sorted);
+    if (!sorted) {
+        return fz_fail_nomem(err, (size_t)count * sizeof *sorted);
+    }
+    struct fill fill = {sorted, sorted + count};
+    FZ_TRY(fz_positions_each(state->deleted, fill_one, &fill, err));
+    state->sorted = sorted;
+    state->n_sorted = (size_t)(fill.at - sorted);
+    sorted = NULL;
+out:
+    fz_free(sorted);
+    return rc;
+}
+
 static enum fz_code load(struct fz_scan_plan_impl *impl, size_t file_ix, struct fz_cancel *cancel, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_file_state *state = &impl->states[file_ix];
@@ -200,6 +233,7 @@ static enum fz_code load(struct fz_scan_plan_impl *impl, size_t file_ix, struct 
     if (state->deleted && fz_positions_count(state->deleted) == 0) {
         state->deleted = NULL;
     }
+    FZ_TRY(sort_positions(state, err));
     state->loaded = true;
 out:
     fz_positions_free(united);

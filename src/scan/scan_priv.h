@@ -20,6 +20,11 @@ struct fz_scan_position_file {
     struct fz_map by_file; // key: the bytes of file_ix; value.ptr = struct fz_positions *
 };
 
+struct fz_scan_integer_key {
+    uint64_t key;
+    int64_t sequence_number;
+};
+
 // Equality deletes with the same columns and the same reach (one partition, or everywhere): one set of keys, each with the
 // largest sequence number it was deleted at. A row goes when its key is there with a larger number than its file's.
 struct fz_scan_equality_group {
@@ -34,6 +39,12 @@ struct fz_scan_equality_group {
     pthread_mutex_t lock;
     bool loaded;
     struct fz_map keys; // value.i64 = sequence number
+    // One column of at most 8 bytes: the usual case, without building keys.
+    bool is_integer;
+    struct fz_scan_integer_key *slots; // open addressing, sequence_number 0 = empty
+    size_t n_slots, n_slots_used;
+    uint64_t min_key, max_key;
+    int64_t null_sequence_number; // 0: NULL is not deleted
 };
 
 struct fz_scan_file_state { // per data file
@@ -41,6 +52,8 @@ struct fz_scan_file_state { // per data file
     bool loaded;
     struct fz_positions *owned; // DV, or a union
     const struct fz_positions *deleted; // what applies: owned or borrowed from a position file
+    int64_t *sorted; // the same as an array, when it is not too long
+    size_t n_sorted;
     size_t *position_files; // indexes
     size_t n_position_files;
     size_t *groups; // equality groups that may hit rows of this file

@@ -497,6 +497,23 @@ static void mark_positions(struct scan_reader *reader, const struct fz_positions
     }
 }
 
+static void mark_sorted(struct scan_reader *reader, const struct fz_scan_file_state *state, size_t n, int64_t first_pos,
+                        uint8_t bit, bool *any) {
+    size_t low = 0, high = state->n_sorted; // first position not below first_pos
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (state->sorted[middle] < first_pos) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < state->n_sorted && state->sorted[low] < first_pos + (int64_t)n; low++) {
+        reader->mark[state->sorted[low] - first_pos] |= bit;
+        *any = true;
+    }
+}
+
 enum { MARK_DELETED = 1, MARK_SKIPPED = 2 };
 
 static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos,
@@ -504,7 +521,12 @@ static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch
     enum fz_code rc = FZ_OK;
     *any = false;
     memset(reader->mark, 0, n);
-    mark_positions(reader, reader->deleted, n, first_pos, MARK_DELETED, any);
+    const struct fz_scan_file_state *state = &reader->source->plan->states[reader->file_ix];
+    if (state->sorted) {
+        mark_sorted(reader, state, n, first_pos, MARK_DELETED, any);
+    } else {
+        mark_positions(reader, reader->deleted, n, first_pos, MARK_DELETED, any);
+    }
     if (reader->n_groups > 0) {
         int64_t sequence_number = reader->source->plan->base.files[reader->file_ix].entry->sequence_number;
         for (size_t e = 0; e < reader->extra.n_columns; e++) {
@@ -619,7 +641,7 @@ static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batc
     }
 out:
     if (rc != FZ_OK && rc != FZ_CANCELLED && reader->has_morsel) {
-        fz_err_context(err, "data file %s", source->plan->base.files[reader->file_ix].entry->file.file_path);
+        fz_err_context(err, "data file %s", source->plan->base.files[reader->morsel.file_ix].entry->file.file_path);
     }
     return rc;
 }
