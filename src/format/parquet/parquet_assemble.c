@@ -95,7 +95,8 @@ out:
 }
 
 // A column, or field of a struct, that the file does not have. Where the surrounding struct is NULL it is NULL too.
-static enum fz_code fill_missing(struct fz_column *column, const struct fz_field *field, size_t n, const uint64_t *parent, struct fz_err *err) {
+static enum fz_code fill_missing(struct fz_column *column, const struct fz_field *field, size_t n,
+                                 const uint64_t *parent, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_value *value = field != NULL ? field->initial_default : NULL;
     FZ_TRY(fz_column_reserve(column, n, err));
@@ -134,8 +135,8 @@ out:
 
 static enum fz_code grow_levels(struct fz_pqr_leaf *leaf, size_t need, struct fz_err *err) {
     if (need > FZ_PQR_MAX_SLOTS) {
-        return fz_fail(err, FZ_LIMIT, "%s: column %s: more than %d list elements in one batch of rows", leaf->file->location, leaf->node->name,
-                       FZ_PQR_MAX_SLOTS);
+        return fz_fail(err, FZ_LIMIT, "%s: column %s: more than %d list elements in one batch of rows",
+                       leaf->file->location, leaf->node->name, FZ_PQR_MAX_SLOTS);
     }
     if (need <= leaf->cap_levels) {
         return FZ_OK;
@@ -269,9 +270,11 @@ static enum fz_code uneven(const struct fz_pqr_leaf *leaf, struct fz_err *err) {
     return fz_pqr_corrupt(leaf, err, "columns of one list or struct have different lengths");
 }
 
-static enum fz_code assemble(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots, const uint64_t *parent, struct fz_err *err);
+static enum fz_code assemble(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots,
+                             const uint64_t *parent, struct fz_err *err);
 
-static enum fz_code assemble_leaf(struct fz_pqr_leaf *leaf, struct fz_column *column, int space_def, size_t slots, struct fz_err *err) {
+static enum fz_code assemble_leaf(struct fz_pqr_leaf *leaf, struct fz_column *column, int space_def, size_t slots,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const int max_def = leaf->node->max_def;
     FZ_TRY(fz_column_reserve(column, slots, err));
@@ -301,8 +304,8 @@ out:
     return rc;
 }
 
-static enum fz_code assemble_struct(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots, const uint64_t *parent,
-                                    struct fz_err *err) {
+static enum fz_code assemble_struct(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots,
+                                    const uint64_t *parent, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pqr_leaf *leaf = t->leaf;
     const uint64_t *valid = parent;
@@ -339,8 +342,8 @@ out:
 }
 
 // Spans and validity of a list or map; *n_elements: how many elements its child has.
-static enum fz_code assemble_spans(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots, size_t *n_elements,
-                                   struct fz_err *err) {
+static enum fz_code assemble_spans(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots,
+                                   size_t *n_elements, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pqr_leaf *leaf = t->leaf;
     const int rep = t->node->rep, def_present = t->node->def_present, def_element = t->node->def_element;
@@ -391,8 +394,8 @@ out:
     return rc;
 }
 
-static enum fz_code assemble(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots, const uint64_t *parent,
-                             struct fz_err *err) {
+static enum fz_code assemble(struct fz_pqr_target *t, struct fz_column *column, int space_def, size_t slots,
+                             const uint64_t *parent, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n = 0;
     switch (t->fill) {

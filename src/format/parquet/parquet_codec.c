@@ -88,15 +88,16 @@ static bool lz4_frames(const uint8_t *data, size_t len, uint8_t *out, size_t out
     if (LZ4F_isError(LZ4F_createDecompressionContext(&ctx, LZ4F_VERSION))) {
         return false;
     }
-    size_t in = 0, done = 0;
+    size_t in = 0, done = 0, hint = 1;
     bool ok = true;
-    while (ok && in < len && done < out_len) {
+    while (ok && in < len) { // a frame is over when the hint is 0; another one may follow
         size_t src = len - in, dst = out_len - done;
-        size_t rc = LZ4F_decompress(ctx, out + done, &dst, data + in, &src, NULL);
-        ok = !LZ4F_isError(rc) && (src > 0 || dst > 0);
+        hint = LZ4F_decompress(ctx, out + done, &dst, data + in, &src, NULL);
+        ok = !LZ4F_isError(hint) && (src > 0 || dst > 0);
         in += src;
         done += dst;
     }
+    ok = ok && hint == 0;
     LZ4F_freeDecompressionContext(ctx);
     return ok && done == out_len;
 }
@@ -117,7 +118,8 @@ static bool lz4_any(const uint8_t *data, size_t len, uint8_t *out, size_t out_le
 enum fz_code fz_pq_decompress(int codec, const void *data, size_t len, void *out, size_t out_len, struct fz_err *err) {
     bool ok = false;
     if (len > INT32_MAX || out_len > INT32_MAX) {
-        return fz_fail(err, FZ_CORRUPT, "a page of %zu bytes (%zu inflated) is larger than Parquet allows", len, out_len);
+        return fz_fail(err, FZ_CORRUPT, "a page of %zu bytes (%zu inflated) is larger than Parquet allows", len,
+                       out_len);
     }
     if (out_len == 0 && codec != FZ_PQ_LZO) {
         return FZ_OK;
@@ -156,14 +158,16 @@ enum fz_code fz_pq_decompress(int codec, const void *data, size_t len, void *out
         return fz_fail(err, FZ_UNSUPPORTED, "compression codec %d (%s) is not supported", codec, codec_name(codec));
     }
     if (!ok) {
-        return fz_fail(err, FZ_CORRUPT, "%s bytes do not inflate to the %zu bytes the page header says", codec_name(codec), out_len);
+        return fz_fail(err, FZ_CORRUPT, "%s bytes do not inflate to the %zu bytes the page header says",
+                       codec_name(codec), out_len);
     }
     return FZ_OK;
 }
 
 static bool gzip(int level, const void *data, size_t len, struct fz_buf *out) {
     z_stream z = {0};
-    if (deflateInit2(&z, level < 0 ? Z_DEFAULT_COMPRESSION : level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&z, level < 0 ? Z_DEFAULT_COMPRESSION : level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
+        Z_OK) {
         return false;
     }
     uLong bound = deflateBound(&z, (uLong)len);
@@ -218,8 +222,9 @@ static bool compress_into(int codec, int level, const void *data, size_t len, st
         return gzip(level, data, len, out);
     case FZ_PQ_BROTLI:
         n = BrotliEncoderMaxCompressedSize(len) + 16;
-        if (!fz_buf_reserve(out, n) || !BrotliEncoderCompress(level < 0 ? 1 : level, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_GENERIC, len, data,
-                                                             &n, (uint8_t *)out->ptr + out->len)) {
+        if (!fz_buf_reserve(out, n) ||
+            !BrotliEncoderCompress(level < 0 ? 1 : level, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_GENERIC, len, data, &n,
+                                   (uint8_t *)out->ptr + out->len)) {
             return false;
         }
         out->len += n;
@@ -240,7 +245,8 @@ static bool compress_into(int codec, int level, const void *data, size_t len, st
     }
 }
 
-enum fz_code fz_pq_compress(int codec, int level, const void *data, size_t len, struct fz_buf *out, struct fz_err *err) {
+enum fz_code fz_pq_compress(int codec, int level, const void *data, size_t len, struct fz_buf *out,
+                            struct fz_err *err) {
     if (codec == FZ_PQ_LZO || codec < 0 || codec > FZ_PQ_LZ4_RAW) {
         return fz_fail(err, FZ_UNSUPPORTED, "compression codec %d (%s) is not supported", codec, codec_name(codec));
     }
@@ -253,7 +259,9 @@ enum fz_code fz_pq_compress(int codec, int level, const void *data, size_t len, 
     }
     if (!compress_into(codec, level, data, len, out)) {
         enum fz_code rc = fz_buf_check(out, err);
-        return rc != FZ_OK ? rc : fz_fail(err, FZ_BUG, "%s failed to compress %zu bytes at level %d", codec_name(codec), len, level);
+        return rc != FZ_OK
+                   ? rc
+                   : fz_fail(err, FZ_BUG, "%s failed to compress %zu bytes at level %d", codec_name(codec), len, level);
     }
     if (out->ptr != NULL) {
         out->ptr[out->len] = 0; // a buffer's text is always ended

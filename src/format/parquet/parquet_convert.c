@@ -9,7 +9,7 @@
 // What a leaf holds, annotations of both generations read together.
 enum source {
     SRC_BOOL,
-    SRC_INT,   // signed, 32 or 64 bits by the physical type
+    SRC_INT, // signed, 32 or 64 bits by the physical type
     SRC_UINT8,
     SRC_UINT16,
     SRC_UINT32,
@@ -42,7 +42,8 @@ static bool classify_integer(const struct fz_pq_schema_element *e, struct source
     if (e->logical == FZ_PQ_LOGICAL_INTEGER) {
         bits = e->logical_bit_width;
         is_signed = e->logical_signed;
-    } else if (e->logical == FZ_PQ_LOGICAL_NONE && e->converted >= FZ_PQ_CONV_UINT_8 && e->converted <= FZ_PQ_CONV_INT_64) {
+    } else if (e->logical == FZ_PQ_LOGICAL_NONE && e->converted >= FZ_PQ_CONV_UINT_8 &&
+               e->converted <= FZ_PQ_CONV_INT_64) {
         static const int widths[] = {8, 16, 32, 64};
         bits = widths[(e->converted - FZ_PQ_CONV_UINT_8) & 3];
         is_signed = e->converted >= FZ_PQ_CONV_INT_8;
@@ -64,17 +65,20 @@ static bool classify_timed(const struct fz_pq_schema_element *e, struct source_t
         out->utc = e->logical_utc;
         return true;
     }
-    if (e->logical != FZ_PQ_LOGICAL_NONE || e->converted < FZ_PQ_CONV_TIME_MILLIS || e->converted > FZ_PQ_CONV_TIMESTAMP_MICROS) {
+    if (e->logical != FZ_PQ_LOGICAL_NONE || e->converted < FZ_PQ_CONV_TIME_MILLIS ||
+        e->converted > FZ_PQ_CONV_TIMESTAMP_MICROS) {
         return false;
     }
     out->utc = true; // what the old annotations mean
     out->source = e->converted <= FZ_PQ_CONV_TIME_MICROS ? SRC_TIME : SRC_TIMESTAMP;
-    out->unit = e->converted == FZ_PQ_CONV_TIME_MILLIS || e->converted == FZ_PQ_CONV_TIMESTAMP_MILLIS ? FZ_PQ_MILLIS : FZ_PQ_MICROS;
+    out->unit = e->converted == FZ_PQ_CONV_TIME_MILLIS || e->converted == FZ_PQ_CONV_TIMESTAMP_MILLIS ? FZ_PQ_MILLIS
+                                                                                                      : FZ_PQ_MICROS;
     return true;
 }
 
 static bool is_decimal(const struct fz_pq_schema_element *e) {
-    bool annotated = e->logical == FZ_PQ_LOGICAL_DECIMAL || (e->logical == FZ_PQ_LOGICAL_NONE && e->converted == FZ_PQ_CONV_DECIMAL);
+    bool annotated =
+        e->logical == FZ_PQ_LOGICAL_DECIMAL || (e->logical == FZ_PQ_LOGICAL_NONE && e->converted == FZ_PQ_CONV_DECIMAL);
     return annotated && e->precision >= 1 && e->precision <= 38 && e->scale >= 0 && e->scale <= e->precision;
 }
 
@@ -105,8 +109,8 @@ static struct source_type classify(const struct fz_pq_schema_element *e) {
     case FZ_PQ_INT64:
         if (is_decimal(e)) {
             s.source = SRC_DECIMAL;
-        } else if (e->type == FZ_PQ_INT32 &&
-                   (e->logical == FZ_PQ_LOGICAL_DATE || (e->logical == FZ_PQ_LOGICAL_NONE && e->converted == FZ_PQ_CONV_DATE))) {
+        } else if (e->type == FZ_PQ_INT32 && (e->logical == FZ_PQ_LOGICAL_DATE ||
+                                              (e->logical == FZ_PQ_LOGICAL_NONE && e->converted == FZ_PQ_CONV_DATE))) {
             s.source = SRC_DATE;
         } else if (!classify_timed(e, &s)) {
             classify_integer(e, &s);
@@ -122,11 +126,11 @@ static struct source_type classify(const struct fz_pq_schema_element *e) {
         s.source = SRC_DOUBLE;
         break;
     case FZ_PQ_BYTE_ARRAY:
-        s.source = is_decimal(e)                              ? SRC_DECIMAL
-                   : is_text(e)                               ? SRC_TEXT
+        s.source = is_decimal(e)                           ? SRC_DECIMAL
+                   : is_text(e)                            ? SRC_TEXT
                    : e->logical == FZ_PQ_LOGICAL_GEOMETRY  ? SRC_GEOMETRY
                    : e->logical == FZ_PQ_LOGICAL_GEOGRAPHY ? SRC_GEOGRAPHY
-                                                              : SRC_BYTES;
+                                                           : SRC_BYTES;
         break;
     default:
         s.source = is_decimal(e)                                                ? SRC_DECIMAL
@@ -228,15 +232,31 @@ static bool choose_decimal(const struct fz_pq_schema_element *e, const struct fz
     }
     size_t width = fz_type_width(type);
     if (e->type == FZ_PQ_INT32) {
-        return set_op(out, width == 2 ? FZ_PQR_OP_I32_I16 : width == 4 ? FZ_PQR_OP_COPY4 : width == 8 ? FZ_PQR_OP_I32_I64 : FZ_PQR_OP_I32_I128, 1);
+        return set_op(out,
+                      width == 2   ? FZ_PQR_OP_I32_I16
+                      : width == 4 ? FZ_PQR_OP_COPY4
+                      : width == 8 ? FZ_PQR_OP_I32_I64
+                                   : FZ_PQR_OP_I32_I128,
+                      1);
     }
     if (e->type == FZ_PQ_INT64) {
-        return set_op(out, width == 2 ? FZ_PQR_OP_I64_I16 : width == 4 ? FZ_PQR_OP_I64_I32 : width == 8 ? FZ_PQR_OP_COPY8 : FZ_PQR_OP_I64_I128, 1);
+        return set_op(out,
+                      width == 2   ? FZ_PQR_OP_I64_I16
+                      : width == 4 ? FZ_PQR_OP_I64_I32
+                      : width == 8 ? FZ_PQR_OP_COPY8
+                                   : FZ_PQR_OP_I64_I128,
+                      1);
     }
-    return set_op(out, width == 2 ? FZ_PQR_OP_DEC16 : width == 4 ? FZ_PQR_OP_DEC32 : width == 8 ? FZ_PQR_OP_DEC64 : FZ_PQR_OP_DEC128, 1);
+    return set_op(out,
+                  width == 2   ? FZ_PQR_OP_DEC16
+                  : width == 4 ? FZ_PQR_OP_DEC32
+                  : width == 8 ? FZ_PQR_OP_DEC64
+                               : FZ_PQR_OP_DEC128,
+                  1);
 }
 
-static bool choose_time(const struct fz_pq_schema_element *e, struct source_type s, const struct fz_type *type, struct fz_pqr_conv *out) {
+static bool choose_time(const struct fz_pq_schema_element *e, struct source_type s, const struct fz_type *type,
+                        struct fz_pqr_conv *out) {
     bool wide = e->type == FZ_PQ_INT64;
     if (type->id != FZ_TYPE_TIME) {
         return false;
@@ -255,7 +275,8 @@ static bool is_timestamp(const struct fz_type *type, bool *nanos) {
 }
 
 // The zone flag of the file is not held against the table's: a stored instant and a stored local time are the same number.
-static bool choose_timestamp(const struct fz_pq_schema_element *e, struct source_type s, const struct fz_type *type, struct fz_pqr_conv *out) {
+static bool choose_timestamp(const struct fz_pq_schema_element *e, struct source_type s, const struct fz_type *type,
+                             struct fz_pqr_conv *out) {
     bool nanos;
     if (!is_timestamp(type, &nanos) || e->type != FZ_PQ_INT64) {
         return false;
@@ -313,7 +334,8 @@ static bool choose_op(const struct fz_pq_schema_element *e, const struct fz_type
     case SRC_GEOMETRY:
     case SRC_GEOGRAPHY:
         out->utf8 = type->id == FZ_TYPE_STRING;
-        return (type->id == FZ_TYPE_STRING || type->id == FZ_TYPE_BINARY || type->id == FZ_TYPE_GEOMETRY || type->id == FZ_TYPE_GEOGRAPHY) &&
+        return (type->id == FZ_TYPE_STRING || type->id == FZ_TYPE_BINARY || type->id == FZ_TYPE_GEOMETRY ||
+                type->id == FZ_TYPE_GEOGRAPHY) &&
                set_op(out, FZ_PQR_OP_STRING, 1);
     case SRC_UUID:
     case SRC_FIXED:

@@ -22,7 +22,8 @@ void fz_pqr_rle_init(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, un
 }
 
 void fz_pqr_rle_init_packed(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width, bool big_endian) {
-    *rle = (struct fz_pqr_rle){.pos = data + len, .end = data + len, .width = width, .big_endian = big_endian, .packed = data};
+    *rle = (struct fz_pqr_rle){
+        .pos = data + len, .end = data + len, .width = width, .big_endian = big_endian, .packed = data};
     rle->left = width > 0 ? len * 8 / width : 0;
 }
 

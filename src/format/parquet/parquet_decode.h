@@ -24,13 +24,13 @@ static inline uint32_t fz_pqr_load32(const uint8_t *p) {
 
 struct fz_pqr_rle {
     const uint8_t *pos, *end;
-    unsigned width;        // bits of a value, 0..32
-    size_t left;           // values left in the run at hand
-    bool repeated;         // the run is one value again and again, else literal
-    bool big_endian;       // literal runs have the most significant bit first
-    uint32_t value;        // of a repeated run
+    unsigned width; // bits of a value, 0..32
+    size_t left; // values left in the run at hand
+    bool repeated; // the run is one value again and again, else literal
+    bool big_endian; // literal runs have the most significant bit first
+    uint32_t value; // of a repeated run
     const uint8_t *packed; // of a literal run
-    size_t packed_at;      // index of its next value
+    size_t packed_at; // index of its next value
 };
 void fz_pqr_rle_init(struct fz_pqr_rle *rle, const uint8_t *data, size_t len, unsigned width);
 // BIT_PACKED: one literal run.
@@ -51,7 +51,7 @@ struct fz_pqr_delta {
     bool first; // the next value is `last` itself
     int64_t last, min_delta;
     const uint8_t *widths;
-    size_t mini;      // index of the miniblock at hand, == minis: a block header comes next
+    size_t mini; // index of the miniblock at hand, == minis: a block header comes next
     size_t mini_left; // values left in it
     unsigned width;
     size_t bit; // position in it

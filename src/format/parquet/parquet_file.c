@@ -10,11 +10,13 @@ static uint32_t le32(const uint8_t *p) {
 }
 
 // Reads the end of the file: one request, a second one when the footer is longer. *out: the footer's bytes within `buf`.
-static enum fz_code read_footer(struct fz_parquet_file *file, struct fz_cancel *cancel, struct fz_buf *buf, struct fz_str *out, struct fz_err *err) {
+static enum fz_code read_footer(struct fz_parquet_file *file, struct fz_cancel *cancel, struct fz_buf *buf,
+                                struct fz_str *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t tail = file->size_bytes < TAIL_BYTES ? (size_t)file->size_bytes : TAIL_BYTES;
     if (file->size_bytes < MIN_FILE_BYTES) {
-        return fz_fail(err, FZ_CORRUPT, "%s: not a Parquet file: it has only %lld bytes", file->location, (long long)file->size_bytes);
+        return fz_fail(err, FZ_CORRUPT, "%s: not a Parquet file: it has only %lld bytes", file->location,
+                       (long long)file->size_bytes);
     }
     if (!fz_buf_reserve(buf, tail)) {
         return fz_buf_check(buf, err);
@@ -22,15 +24,16 @@ static enum fz_code read_footer(struct fz_parquet_file *file, struct fz_cancel *
     FZ_TRY(fz_store_read(file->store, file->location, file->size_bytes - (int64_t)tail, tail, buf->ptr, cancel, err));
     const uint8_t *end = (const uint8_t *)buf->ptr + tail;
     if (memcmp(end - 4, "PARE", 4) == 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "%s: the Parquet footer is encrypted, which is not supported", file->location);
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: the Parquet footer is encrypted, which is not supported",
+                       file->location);
     }
     if (memcmp(end - 4, "PAR1", 4) != 0) {
         return fz_fail(err, FZ_CORRUPT, "%s: not a Parquet file: it does not end with PAR1", file->location);
     }
     size_t len = le32(end - 8);
     if ((int64_t)len > file->size_bytes - MIN_FILE_BYTES || len > MAX_FOOTER_BYTES) {
-        return fz_fail(err, FZ_CORRUPT, "%s: the footer's length of %zu bytes does not fit a file of %lld bytes", file->location, len,
-                       (long long)file->size_bytes);
+        return fz_fail(err, FZ_CORRUPT, "%s: the footer's length of %zu bytes does not fit a file of %lld bytes",
+                       file->location, len, (long long)file->size_bytes);
     }
     if (len + 8 <= tail) {
         *out = (struct fz_str){buf->ptr + tail - 8 - len, len};
@@ -56,7 +59,8 @@ static enum fz_code check_row_groups(struct fz_parquet_file *file, struct fz_err
     for (size_t i = 0; i < meta->n_row_groups; i++) {
         const struct fz_pq_row_group *g = &meta->row_groups[i];
         if (g->n_columns != file->n_leaves) {
-            return fz_fail(err, FZ_CORRUPT, "%s: row group %zu has %zu columns, the schema %zu", file->location, i, g->n_columns, file->n_leaves);
+            return fz_fail(err, FZ_CORRUPT, "%s: row group %zu has %zu columns, the schema %zu", file->location, i,
+                           g->n_columns, file->n_leaves);
         }
         file->first_rows[i] = rows;
         if (__builtin_add_overflow(rows, g->num_rows, &rows)) {
@@ -67,8 +71,8 @@ static enum fz_code check_row_groups(struct fz_parquet_file *file, struct fz_err
     return FZ_OK;
 }
 
-enum fz_code fz_parquet_file_open(struct fz_store *store, const char *location, int64_t size_bytes, struct fz_cancel *cancel,
-                                  struct fz_parquet_file **out, struct fz_err *err) {
+enum fz_code fz_parquet_file_open(struct fz_store *store, const char *location, int64_t size_bytes,
+                                  struct fz_cancel *cancel, struct fz_parquet_file **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_parquet_file *file = NULL;
     struct fz_buf buf = {0};

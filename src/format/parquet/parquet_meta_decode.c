@@ -307,7 +307,8 @@ static void decode_column_chunk(struct decoder *d, struct fz_pq_column_chunk *c)
                                      .bloom_filter_length = -1,
                                      .offset_index_offset = -1,
                                      .column_index_offset = -1};
-    c->statistics = (struct fz_pq_statistics){.min_exact = true, .max_exact = true, .null_count = -1, .distinct_count = -1};
+    c->statistics =
+        (struct fz_pq_statistics){.min_exact = true, .max_exact = true, .null_count = -1, .distinct_count = -1};
     bool has_meta = false;
     struct fz_thrift_field f = {0};
     while (fz_thrift_next_field(&d->in, &f)) {
@@ -347,8 +348,10 @@ static void decode_column_chunk(struct decoder *d, struct fz_pq_column_chunk *c)
     }
     if (!has_meta) {
         fz_thrift_fault(&d->in, "a column chunk has no metadata");
-    } else if (c->type < 0 || c->codec < 0 || c->num_values < 0 || c->total_compressed_size < 0 || c->data_page_offset < 0) {
-        fz_thrift_fault(&d->in, "a column chunk lacks its type, codec, value count, size or offset, or one is negative");
+    } else if (c->type < 0 || c->codec < 0 || c->num_values < 0 || c->total_compressed_size < 0 ||
+               c->data_page_offset < 0) {
+        fz_thrift_fault(&d->in,
+                        "a column chunk lacks its type, codec, value count, size or offset, or one is negative");
     }
 }
 
@@ -460,7 +463,8 @@ static void decode_column_orders(struct decoder *d, const struct fz_thrift_field
     out->n_column_orders = all_known ? n : 0;
 }
 
-enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_file *out, struct fz_err *err) {
+enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_file *out,
+                               struct fz_err *err) {
     struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
     struct fz_pq_file file = {.num_rows = -1};
     struct fz_thrift_field f = {0};
@@ -617,11 +621,12 @@ static void check_page_header(struct decoder *d, int type, const struct fz_pq_pa
     }
 }
 
-enum fz_code fz_pq_page_header_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_page_header *out, size_t *used,
-                                      struct fz_err *err) {
+enum fz_code fz_pq_page_header_decode(struct fz_arena *arena, const void *data, size_t len,
+                                      struct fz_pq_page_header *out, size_t *used, struct fz_err *err) {
     struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
     struct fz_pq_page_header h = {.uncompressed_page_size = -1, .compressed_page_size = -1};
-    h.statistics = (struct fz_pq_statistics){.min_exact = true, .max_exact = true, .null_count = -1, .distinct_count = -1};
+    h.statistics =
+        (struct fz_pq_statistics){.min_exact = true, .max_exact = true, .null_count = -1, .distinct_count = -1};
     struct fz_thrift_field f = {0};
     int32_t type = -1, crc = 0;
     int body = 0;
@@ -686,8 +691,8 @@ static void decode_page_location(struct decoder *d, struct fz_pq_page_location *
     }
 }
 
-enum fz_code fz_pq_offset_index_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_offset_index *out,
-                                       struct fz_err *err) {
+enum fz_code fz_pq_offset_index_decode(struct fz_arena *arena, const void *data, size_t len,
+                                       struct fz_pq_offset_index *out, struct fz_err *err) {
     struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
     struct fz_pq_offset_index index = {0};
     struct fz_thrift_field f = {0};
@@ -715,7 +720,8 @@ enum fz_code fz_pq_offset_index_decode(struct fz_arena *arena, const void *data,
 }
 
 // A list that must have one element a page; the first such list fixes the number of pages.
-static bool open_page_list(struct decoder *d, const struct fz_thrift_field *f, enum fz_thrift_type element, bool *known, size_t *n_pages) {
+static bool open_page_list(struct decoder *d, const struct fz_thrift_field *f, enum fz_thrift_type element, bool *known,
+                           size_t *n_pages) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, element, 1, &n)) {
         return false;
@@ -737,8 +743,8 @@ static const struct fz_str *decode_page_values(struct decoder *d, size_t n) {
     return values;
 }
 
-enum fz_code fz_pq_column_index_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_column_index *out,
-                                       struct fz_err *err) {
+enum fz_code fz_pq_column_index_decode(struct fz_arena *arena, const void *data, size_t len,
+                                       struct fz_pq_column_index *out, struct fz_err *err) {
     struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
     struct fz_pq_column_index index = {0};
     struct fz_thrift_field f = {0};

@@ -2,7 +2,6 @@
 #include "format/parquet/parquet_meta.h"
 #include "format/parquet/parquet_thrift.h"
 
-
 static void put_text(struct fz_thrift_out *out, int *last, int id, const char *text) {
     fz_thrift_put_binary(out, last, id, fz_str_of(text != NULL ? text : ""));
 }

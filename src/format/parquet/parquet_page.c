@@ -7,7 +7,8 @@ enum fz_code fz_pqr_corrupt(const struct fz_pqr_leaf *leaf, struct fz_err *err, 
     const struct fz_pq_column_chunk *c = leaf->chunk;
     struct fz_buf path = {0};
     for (size_t i = 0; i < c->n_path && i < 8; i++) {
-        fz_buf_printf(&path, "%s%.*s", i > 0 ? "." : "", (int)(c->path[i].len < 100 ? c->path[i].len : 100), c->path[i].ptr);
+        fz_buf_printf(&path, "%s%.*s", i > 0 ? "." : "", (int)(c->path[i].len < 100 ? c->path[i].len : 100),
+                      c->path[i].ptr);
     }
     enum fz_code rc = fz_fail(err, FZ_CORRUPT, "%s: column %s: %s (before byte %lld)", leaf->file->location,
                               path.len > 0 ? path.ptr : leaf->node->name, what, (long long)leaf->offset);
@@ -83,8 +84,9 @@ static bool plausible_size(int codec, size_t len, size_t out_len) {
 }
 
 // The body of a page as it is read: inflated into a block, or where it lies in the chunk. The first `raw` bytes are never compressed.
-static enum fz_code page_body(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, bool compressed, size_t raw, const uint8_t *data,
-                              struct fz_pqr_block **block, const uint8_t **out, size_t *out_len, struct fz_err *err) {
+static enum fz_code page_body(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, bool compressed, size_t raw,
+                              const uint8_t *data, struct fz_pqr_block **block, const uint8_t **out, size_t *out_len,
+                              struct fz_err *err) {
     size_t len = (size_t)h->compressed_page_size, full = (size_t)h->uncompressed_page_size;
     if (leaf->chunk->codec == FZ_PQ_UNCOMPRESSED || !compressed) {
         *out = data;
@@ -103,7 +105,8 @@ static enum fz_code page_body(struct fz_pqr_leaf *leaf, const struct fz_pq_page_
     }
     memcpy((*block)->bytes, data, raw);
     struct fz_err inner = FZ_ERR_INIT;
-    enum fz_code rc = fz_pq_decompress(leaf->chunk->codec, data + raw, len - raw, (*block)->bytes + raw, full - raw, &inner);
+    enum fz_code rc =
+        fz_pq_decompress(leaf->chunk->codec, data + raw, len - raw, (*block)->bytes + raw, full - raw, &inner);
     if (rc == FZ_CORRUPT) {
         return fz_pqr_corrupt(leaf, err, inner.message);
     }
@@ -126,7 +129,8 @@ static bool all_ascii(const uint8_t *p, size_t len) {
     return (high & UINT64_C(0x8080808080808080)) == 0;
 }
 
-static enum fz_code load_dictionary(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data, struct fz_err *err) {
+static enum fz_code load_dictionary(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data,
+                                    struct fz_err *err) {
     if (leaf->dict != NULL) {
         return fz_pqr_corrupt(leaf, err, "there is a second dictionary");
     }
@@ -167,8 +171,8 @@ static bool packs_big_endian(const struct fz_parquet_file *file) {
 }
 
 // Levels at the start of a version 1 page.
-static enum fz_code open_levels(struct fz_pqr_leaf *leaf, int encoding, int max_level, size_t n, const uint8_t **pos, const uint8_t *end,
-                                struct fz_pqr_rle *out, struct fz_err *err) {
+static enum fz_code open_levels(struct fz_pqr_leaf *leaf, int encoding, int max_level, size_t n, const uint8_t **pos,
+                                const uint8_t *end, struct fz_pqr_rle *out, struct fz_err *err) {
     if (max_level == 0) {
         return FZ_OK;
     }
@@ -303,14 +307,16 @@ static enum fz_code open_values(struct fz_pqr_leaf *leaf, int encoding, struct f
     case FZ_PQ_BYTE_STREAM_SPLIT:
         return unsplit(leaf, err);
     default:
-        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: encoding %d is not supported", leaf->file->location, leaf->node->name, encoding);
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: encoding %d is not supported", leaf->file->location,
+                       leaf->node->name, encoding);
     }
     leaf->ascii = leaf->conv.utf8 && all_ascii(leaf->values, (size_t)(leaf->values_end - leaf->values));
 out:
     return rc;
 }
 
-static enum fz_code open_page_v1(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data, struct fz_err *err) {
+static enum fz_code open_page_v1(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data,
+                                 struct fz_err *err) {
     const uint8_t *body = NULL;
     size_t len = 0;
     enum fz_code rc = FZ_OK;
@@ -325,7 +331,8 @@ out:
     return rc;
 }
 
-static enum fz_code open_page_v2(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data, struct fz_err *err) {
+static enum fz_code open_page_v2(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data,
+                                 struct fz_err *err) {
     const uint8_t *body = NULL;
     size_t len = 0, rep = (size_t)h->repetition_levels_byte_length, def = (size_t)h->definition_levels_byte_length;
     enum fz_code rc = FZ_OK;
@@ -341,7 +348,8 @@ out:
     return rc;
 }
 
-static enum fz_code open_page(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data, struct fz_err *err) {
+static enum fz_code open_page(struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h, const uint8_t *data,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (h->num_values > leaf->chunk_left) {
         return fz_pqr_corrupt(leaf, err, "the pages hold more values than the footer says");

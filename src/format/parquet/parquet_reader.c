@@ -47,10 +47,12 @@ static enum fz_code check_chunk(const struct fz_parquet_reader *r, const struct 
         return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s is encrypted, which is not supported", location, name);
     }
     if (c->file_path != NULL && c->file_path[0] != 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s lies in another file, which is not supported", location, name);
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s lies in another file, which is not supported", location,
+                       name);
     }
     if (c->codec == FZ_PQ_LZO || c->codec < FZ_PQ_UNCOMPRESSED || c->codec > FZ_PQ_LZ4_RAW) {
-        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: compression codec %d is not supported", location, name, c->codec);
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: compression codec %d is not supported", location, name,
+                       c->codec);
     }
     if (c->type != leaf->node->element->type) {
         return fz_pqr_corrupt(leaf, err, "the column chunk has another type than the schema");
@@ -66,8 +68,8 @@ static enum fz_code check_chunk(const struct fz_parquet_reader *r, const struct 
     return FZ_OK;
 }
 
-static enum fz_code open_leaf(struct fz_parquet_reader *r, const struct fz_pqr_node *node, const struct fz_pqr_conv *conv, struct fz_pqr_leaf **out,
-                              struct fz_err *err) {
+static enum fz_code open_leaf(struct fz_parquet_reader *r, const struct fz_pqr_node *node,
+                              const struct fz_pqr_conv *conv, struct fz_pqr_leaf **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pqr_leaf *leaf = NULL;
     FZ_TRY(fz_grow((void **)&r->leaves, &r->cap_leaves, r->n_leaves + 1, sizeof(struct fz_pqr_leaf *), err));
@@ -93,21 +95,24 @@ out:
     return rc;
 }
 
-static enum fz_code mismatch(const struct fz_parquet_reader *r, const struct fz_pqr_node *node, const struct fz_type *type, struct fz_err *err) {
+static enum fz_code mismatch(const struct fz_parquet_reader *r, const struct fz_pqr_node *node,
+                             const struct fz_type *type, struct fz_err *err) {
     struct fz_buf have = {0}, want = {0};
     fz_type_print(&have, node->type);
     fz_type_print(&want, type);
-    enum fz_code rc = fz_fail(err, FZ_SCHEMA_MISMATCH, "%s: column %s holds %s, which cannot be read as %s", r->file->location, node->name,
-                              have.ptr != NULL ? have.ptr : "?", want.ptr != NULL ? want.ptr : "?");
+    enum fz_code rc =
+        fz_fail(err, FZ_SCHEMA_MISMATCH, "%s: column %s holds %s, which cannot be read as %s", r->file->location,
+                node->name, have.ptr != NULL ? have.ptr : "?", want.ptr != NULL ? want.ptr : "?");
     fz_buf_dispose(&have);
     fz_buf_dispose(&want);
     return rc;
 }
 
-static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field, const struct fz_pqr_node *node, struct fz_pqr_target *t,
-                                struct fz_err *err);
+static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field,
+                                const struct fz_pqr_node *node, struct fz_pqr_target *t, struct fz_err *err);
 
-static enum fz_code open_children(struct fz_parquet_reader *r, const struct fz_pqr_node *node, struct fz_pqr_target *t, struct fz_err *err) {
+static enum fz_code open_children(struct fz_parquet_reader *r, const struct fz_pqr_node *node, struct fz_pqr_target *t,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     t->n_children = t->type->n_fields;
     t->children = fz_arena_array(&r->arena, t->n_children > 0 ? t->n_children : 1, sizeof *t->children);
@@ -124,7 +129,8 @@ static enum fz_code open_children(struct fz_parquet_reader *r, const struct fz_p
     for (size_t i = 0; i < t->n_children && t->leaf == NULL; i++) {
         t->leaf = t->children[i].leaf;
     }
-    if (t->leaf == NULL && node->leaf != SIZE_MAX) { // nothing below is wanted, but whether it is NULL or how long it is
+    if (t->leaf == NULL &&
+        node->leaf != SIZE_MAX) { // nothing below is wanted, but whether it is NULL or how long it is
         t->own_leaf = true;
         rc = open_leaf(r, r->file->leaves[node->leaf], NULL, &t->leaf, err);
     }
@@ -132,8 +138,8 @@ out:
     return rc;
 }
 
-static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field, const struct fz_pqr_node *node, struct fz_pqr_target *t,
-                                struct fz_err *err) {
+static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field,
+                                const struct fz_pqr_node *node, struct fz_pqr_target *t, struct fz_err *err) {
     static const enum fz_pqr_fill nested[] = {
         [FZ_PQR_STRUCT] = FZ_PQR_FILL_STRUCT, [FZ_PQR_LIST] = FZ_PQR_FILL_LIST, [FZ_PQR_MAP] = FZ_PQR_FILL_MAP};
     *t = (struct fz_pqr_target){.fill = FZ_PQR_FILL_MISSING, .field = field, .type = field->type, .node = node};
@@ -151,7 +157,8 @@ static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_fie
         t->fill = FZ_PQR_FILL_LEAF;
         return open_leaf(r, node, &conv, &t->leaf, err);
     }
-    bool fits = (node->kind == FZ_PQR_STRUCT && field->type->id == FZ_TYPE_STRUCT) || (node->kind == FZ_PQR_LIST && field->type->id == FZ_TYPE_LIST) ||
+    bool fits = (node->kind == FZ_PQR_STRUCT && field->type->id == FZ_TYPE_STRUCT) ||
+                (node->kind == FZ_PQR_LIST && field->type->id == FZ_TYPE_LIST) ||
                 (node->kind == FZ_PQR_MAP && field->type->id == FZ_TYPE_MAP);
     if (!fits) {
         return mismatch(r, node, field->type, err);
@@ -247,8 +254,8 @@ static size_t choose_batch_rows(const struct fz_parquet_reader *r) {
     return (size_t)rows;
 }
 
-enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct fz_parquet_read *read, struct fz_cancel *cancel,
-                                    struct fz_parquet_reader **out, struct fz_err *err) {
+enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct fz_parquet_read *read,
+                                    struct fz_cancel *cancel, struct fz_parquet_reader **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_parquet_reader *r = NULL;
     if (read->row_group >= file->meta.n_row_groups) {
@@ -268,7 +275,8 @@ enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct f
     }
     for (size_t i = 0; i < read->n_fields; i++) {
         const struct fz_field *f = &read->fields[i];
-        const struct fz_pqr_node *node = r->by_name ? fz_pqr_child_by_name(&file->root, f->name) : fz_pqr_child_by_id(&file->root, f->id);
+        const struct fz_pqr_node *node =
+            r->by_name ? fz_pqr_child_by_name(&file->root, f->name) : fz_pqr_child_by_id(&file->root, f->id);
         if (f->id == FZ_PQR_POS_ID) {
             r->targets[i] = (struct fz_pqr_target){.fill = FZ_PQR_FILL_POS, .field = f, .type = f->type};
         } else {
@@ -300,7 +308,19 @@ static enum fz_code fill_positions(struct fz_column *column, int64_t first, size
     return rc;
 }
 
-enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch *batch, int64_t *first_row_pos, struct fz_err *err) {
+// After the last row no leaf may have levels left that begin another one.
+static enum fz_code check_end(const struct fz_parquet_reader *r, struct fz_err *err) {
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        const struct fz_pqr_leaf *leaf = r->leaves[i];
+        if (leaf->node->max_rep > 0 && (leaf->ahead_at < leaf->ahead_n || leaf->page_left > 0)) {
+            return fz_pqr_corrupt(leaf, err, "the column has more rows than its row group");
+        }
+    }
+    return FZ_OK;
+}
+
+enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch *batch, int64_t *first_row_pos,
+                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t left = r->group->num_rows - r->rows_done, first = r->file->first_rows[r->row_group] + r->rows_done;
     size_t n = left < (int64_t)r->batch_rows ? (size_t)left : r->batch_rows;
@@ -321,6 +341,9 @@ enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch
         }
     }
     r->rows_done += (int64_t)n;
+    if (r->rows_done == r->group->num_rows) {
+        FZ_TRY(check_end(r, err));
+    }
     batch->n_rows = n;
     if (first_row_pos != NULL) {
         *first_row_pos = first;

@@ -9,9 +9,9 @@
 #include "format/parquet/parquet_reader.h"
 
 enum {
-    FZ_PQR_MAX_DEPTH = 64,      // groups within groups
-    FZ_PQR_BLOCK = 256,         // values decoded at a time where a scratch is needed
-    FZ_PQR_LEVELS = 1024,       // levels looked ahead
+    FZ_PQR_MAX_DEPTH = 64, // groups within groups
+    FZ_PQR_BLOCK = 256, // values decoded at a time where a scratch is needed
+    FZ_PQR_LEVELS = 1024, // levels looked ahead
     FZ_PQR_MAX_SLOTS = 1 << 24, // list elements in one batch of one column
     FZ_PQR_POS_ID = 2147483645, // _pos
 };
@@ -21,16 +21,16 @@ enum fz_pqr_kind { FZ_PQR_LEAF, FZ_PQR_STRUCT, FZ_PQR_LIST, FZ_PQR_MAP };
 struct fz_pqr_node {
     enum fz_pqr_kind kind;
     const char *name;
-    int32_t field_id;  // the file's, else assigned
+    int32_t field_id; // the file's, else assigned
     bool required;
-    int def_present;   // from this definition level on the value is not NULL
-    int def_element;   // list, map: from this level on there is an element
-    int rep;           // list, map: repetition level of the elements; others: of the space they live in
+    int def_present; // from this definition level on the value is not NULL
+    int def_element; // list, map: from this level on there is an element
+    int rep; // list, map: repetition level of the elements; others: of the space they live in
     const struct fz_type *type;
     struct fz_pqr_node *children; // struct: fields; list: element; map: key, value
     size_t n_children;
     const struct fz_pq_schema_element *element; // leaf
-    size_t leaf;       // index of the column chunk (leaf), of the first leaf below (others); SIZE_MAX: no leaf below
+    size_t leaf; // index of the column chunk (leaf), of the first leaf below (others); SIZE_MAX: no leaf below
     int max_def, max_rep; // leaf
 };
 
@@ -73,7 +73,7 @@ enum fz_pqr_op {
     FZ_PQR_OP_U64_I128,
     FZ_PQR_OP_I64_MUL, // times factor, checked
     FZ_PQR_OP_I64_DIV, // by factor, rounded down
-    FZ_PQR_OP_I96,     // factor: nanoseconds a unit
+    FZ_PQR_OP_I96, // factor: nanoseconds a unit
     FZ_PQR_OP_F32_F64,
     FZ_PQR_OP_F16_F32,
     FZ_PQR_OP_F16_F64,
@@ -93,7 +93,8 @@ struct fz_pqr_conv {
     bool utf8; // text to be validated
 };
 // False: the file's column cannot be read as that type.
-bool fz_pqr_conv_choose(const struct fz_pq_schema_element *element, const struct fz_type *type, struct fz_pqr_conv *out);
+bool fz_pqr_conv_choose(const struct fz_pq_schema_element *element, const struct fz_type *type,
+                        struct fz_pqr_conv *out);
 // `n` packed physical values (src_width bytes each) to `dst`. Strings point into `src`, which has slack behind it. False: a value
 // does not fit the type.
 bool fz_pqr_convert(const struct fz_pqr_conv *conv, const uint8_t *src, size_t n, void *dst);
@@ -127,7 +128,15 @@ struct fz_pqr_block {
     uint8_t bytes[];
 };
 
-enum fz_pqr_values { FZ_PQR_VALUES_NONE, FZ_PQR_VALUES_PLAIN, FZ_PQR_VALUES_DICT, FZ_PQR_VALUES_RLE, FZ_PQR_VALUES_DELTA, FZ_PQR_VALUES_LENGTHS, FZ_PQR_VALUES_PREFIXES };
+enum fz_pqr_values {
+    FZ_PQR_VALUES_NONE,
+    FZ_PQR_VALUES_PLAIN,
+    FZ_PQR_VALUES_DICT,
+    FZ_PQR_VALUES_RLE,
+    FZ_PQR_VALUES_DELTA,
+    FZ_PQR_VALUES_LENGTHS,
+    FZ_PQR_VALUES_PREFIXES
+};
 
 // Cursor over one column chunk.
 struct fz_pqr_leaf {
@@ -136,8 +145,8 @@ struct fz_pqr_leaf {
     const struct fz_pq_column_chunk *chunk;
     struct fz_pqr_conv conv;
     bool levels_only; // only the shape is wanted
-    bool done;        // nothing of the chunk is left
-    int64_t offset;   // of `pos` in the file, for messages
+    bool done; // nothing of the chunk is left
+    int64_t offset; // of `pos` in the file, for messages
     const uint8_t *pos, *end;
     int64_t chunk_left; // values (levels) in pages not yet opened
     // dictionary
@@ -146,7 +155,7 @@ struct fz_pqr_leaf {
     struct fz_pqr_block *dict_block;
     // page at hand
     struct fz_pqr_block *page; // owned memory of the page, NULL: it lies in the chunk
-    size_t page_left;          // levels not yet read
+    size_t page_left; // levels not yet read
     struct fz_pqr_rle rep, def;
     enum fz_pqr_values encoding;
     bool ascii; // no byte of the page's text has its high bit set
@@ -176,14 +185,22 @@ enum fz_code fz_pqr_values_plain(struct fz_pqr_leaf *leaf, size_t n, void *dst, 
 enum fz_code fz_pqr_values_read(struct fz_pqr_leaf *leaf, size_t n, void *dst, struct fz_err *err);
 
 // What fills one column of the batch.
-enum fz_pqr_fill { FZ_PQR_FILL_LEAF, FZ_PQR_FILL_STRUCT, FZ_PQR_FILL_LIST, FZ_PQR_FILL_MAP, FZ_PQR_FILL_MISSING, FZ_PQR_FILL_POS };
+enum fz_pqr_fill {
+    FZ_PQR_FILL_LEAF,
+    FZ_PQR_FILL_STRUCT,
+    FZ_PQR_FILL_LIST,
+    FZ_PQR_FILL_MAP,
+    FZ_PQR_FILL_MISSING,
+    FZ_PQR_FILL_POS
+};
 struct fz_pqr_target {
     enum fz_pqr_fill fill;
     const struct fz_field *field;
     const struct fz_type *type;
     const struct fz_pqr_node *node;
-    struct fz_pqr_leaf *leaf; // leaf: the values; nested: the leaf whose levels give the shape (NULL: there is none in the file)
-    bool own_leaf;            // nested: that leaf is read for its levels only, no child reads it
+    struct fz_pqr_leaf
+        *leaf; // leaf: the values; nested: the leaf whose levels give the shape (NULL: there is none in the file)
+    bool own_leaf; // nested: that leaf is read for its levels only, no child reads it
     struct fz_pqr_target *children;
     size_t n_children;
 };

@@ -59,7 +59,8 @@ static enum fz_code read_raw(struct builder *b, struct raw *out, int depth) {
         return bad_schema(b, "a group has fewer children than it says");
     }
     if (depth > FZ_PQR_MAX_DEPTH) {
-        return fz_fail(b->err, FZ_UNSUPPORTED, "%s: the schema is nested deeper than %d groups", b->file->location, FZ_PQR_MAX_DEPTH);
+        return fz_fail(b->err, FZ_UNSUPPORTED, "%s: the schema is nested deeper than %d groups", b->file->location,
+                       FZ_PQR_MAX_DEPTH);
     }
     const struct fz_pq_schema_element *e = &meta->schema[b->next++];
     *out = (struct raw){.element = e};
@@ -104,7 +105,8 @@ static bool is_group(const struct raw *r) {
 
 static bool is_list(const struct raw *r) {
     const struct fz_pq_schema_element *e = r->element;
-    bool annotated = e->logical == FZ_PQ_LOGICAL_LIST || (e->logical == FZ_PQ_LOGICAL_NONE && e->converted == FZ_PQ_CONV_LIST);
+    bool annotated =
+        e->logical == FZ_PQ_LOGICAL_LIST || (e->logical == FZ_PQ_LOGICAL_NONE && e->converted == FZ_PQ_CONV_LIST);
     return annotated && r->n_children == 1 && is_repeated(&r->children[0]);
 }
 
@@ -124,11 +126,13 @@ static bool repeated_is_element(const struct raw *list) {
         return true;
     }
     size_t len = strlen(list->element->name);
-    bool tuple = strncmp(r->element->name, list->element->name, len) == 0 && strcmp(r->element->name + len, "_tuple") == 0;
+    bool tuple =
+        strncmp(r->element->name, list->element->name, len) == 0 && strcmp(r->element->name + len, "_tuple") == 0;
     return tuple || strcmp(r->element->name, "array") == 0;
 }
 
-static enum fz_code build(struct builder *b, const struct raw *r, int def, int rep, bool as_element, struct fz_pqr_node *out);
+static enum fz_code build(struct builder *b, const struct raw *r, int def, int rep, bool as_element,
+                          struct fz_pqr_node *out);
 
 static enum fz_code take_children(struct builder *b, struct fz_pqr_node *node, size_t n) {
     node->children = fz_arena_array(&b->file->arena, n > 0 ? n : 1, sizeof *node->children);
@@ -152,7 +156,8 @@ static enum fz_code finish_nested(struct builder *b, struct fz_pqr_node *node) {
     } else if (node->kind == FZ_PQR_MAP) {
         node->type = fz_type_map(arena, c[0].field_id, c[0].type, c[1].field_id, c[1].required, c[1].type);
     } else {
-        struct fz_field *fields = fz_arena_array(&b->scratch, node->n_children > 0 ? node->n_children : 1, sizeof *fields);
+        struct fz_field *fields =
+            fz_arena_array(&b->scratch, node->n_children > 0 ? node->n_children : 1, sizeof *fields);
         if (fields == NULL) {
             return fz_fail_nomem(b->err, node->n_children * sizeof *fields);
         }
@@ -199,10 +204,12 @@ out:
     return rc;
 }
 
-static enum fz_code build(struct builder *b, const struct raw *r, int def, int rep, bool as_element, struct fz_pqr_node *out) {
+static enum fz_code build(struct builder *b, const struct raw *r, int def, int rep, bool as_element,
+                          struct fz_pqr_node *out) {
     enum fz_code rc = FZ_OK;
     *out = (struct fz_pqr_node){.name = r->element->name, .field_id = id_of(b, r), .rep = rep};
-    if (is_repeated(r) && !as_element) { // a repeated field without a list around it: a required list of required elements
+    if (is_repeated(r) &&
+        !as_element) { // a repeated field without a list around it: a required list of required elements
         out->kind = FZ_PQR_LIST;
         out->required = true;
         out->def_present = def;

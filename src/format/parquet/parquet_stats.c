@@ -20,12 +20,14 @@ static const struct fz_pqr_node *find_leaf(const struct fz_pqr_node *node, int32
 }
 
 static bool deprecated_order_is_known(const struct fz_pq_schema_element *e, const struct fz_pqr_conv *conv) {
-    bool is_unsigned = conv->op == FZ_PQR_OP_U8 || conv->op == FZ_PQR_OP_U16 || conv->op == FZ_PQR_OP_U32_I64 || conv->op == FZ_PQR_OP_U64_I128;
+    bool is_unsigned = conv->op == FZ_PQR_OP_U8 || conv->op == FZ_PQR_OP_U16 || conv->op == FZ_PQR_OP_U32_I64 ||
+                       conv->op == FZ_PQR_OP_U64_I128;
     return e->type != FZ_PQ_BYTE_ARRAY && e->type != FZ_PQ_FIXED && !is_unsigned;
 }
 
 // One bound. Goes through the conversion that values take, in a column of one row.
-static struct fz_value *bound(const struct fz_pqr_conv *conv, const struct fz_type *type, struct fz_str bytes, bool is_min, struct fz_arena *arena) {
+static struct fz_value *bound(const struct fz_pqr_conv *conv, const struct fz_type *type, struct fz_str bytes,
+                              bool is_min, struct fz_arena *arena) {
     uint8_t *copy = fz_arena_alloc(arena, bytes.len + FZ_PQR_SLACK);
     void *data = fz_arena_alloc(arena, 16);
     if (copy == NULL || data == NULL) {
@@ -60,12 +62,13 @@ static struct fz_value *bound(const struct fz_pqr_conv *conv, const struct fz_ty
     return (struct fz_value *)fz_arena_memdup(arena, &value, sizeof value); // strings point into `copy` or `data`
 }
 
-bool fz_parquet_file_stats(const struct fz_parquet_file *file, size_t row_group, int32_t field_id, const struct fz_type *type,
-                           struct fz_arena *arena, struct fz_parquet_stats *out) {
+bool fz_parquet_file_stats(const struct fz_parquet_file *file, size_t row_group, int32_t field_id,
+                           const struct fz_type *type, struct fz_arena *arena, struct fz_parquet_stats *out) {
     *out = (struct fz_parquet_stats){.value_count = -1, .null_count = -1};
     const struct fz_pqr_node *leaf = find_leaf(&file->root, field_id);
     struct fz_pqr_conv conv;
-    if (row_group >= file->meta.n_row_groups || leaf == NULL || leaf->max_rep > 0 || !fz_pqr_conv_choose(leaf->element, type, &conv)) {
+    if (row_group >= file->meta.n_row_groups || leaf == NULL || leaf->max_rep > 0 ||
+        !fz_pqr_conv_choose(leaf->element, type, &conv)) {
         return false;
     }
     const struct fz_pq_column_chunk *chunk = &file->meta.row_groups[row_group].columns[leaf->leaf];

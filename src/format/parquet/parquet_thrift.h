@@ -38,13 +38,15 @@ bool fz_thrift_next_field(struct fz_thrift_in *in, struct fz_thrift_field *field
 // The value of the field just stepped to. Integers of any width are accepted for any integer field; a value of another kind is
 // skipped and leaves *out untouched (what generated readers do).
 bool fz_thrift_get_i64(struct fz_thrift_in *in, const struct fz_thrift_field *field, int64_t *out);
-bool fz_thrift_get_i32(struct fz_thrift_in *in, const struct fz_thrift_field *field, int32_t *out); // out of range is a fault
+bool fz_thrift_get_i32(struct fz_thrift_in *in, const struct fz_thrift_field *field,
+                       int32_t *out); // out of range is a fault
 bool fz_thrift_get_bool(struct fz_thrift_in *in, const struct fz_thrift_field *field, bool *out);
 bool fz_thrift_get_binary(struct fz_thrift_in *in, const struct fz_thrift_field *field, struct fz_str *out); // borrows
 // Opens a list whose elements take at least `min_bytes` bytes each; false when it is not one of `element` kind (then skipped).
 bool fz_thrift_get_list(struct fz_thrift_in *in, const struct fz_thrift_field *field, enum fz_thrift_type element,
                         size_t min_bytes, size_t *out_count);
-bool fz_thrift_get_struct(struct fz_thrift_in *in, const struct fz_thrift_field *field); // true: the struct's fields follow
+bool fz_thrift_get_struct(struct fz_thrift_in *in,
+                          const struct fz_thrift_field *field); // true: the struct's fields follow
 void fz_thrift_skip(struct fz_thrift_in *in, const struct fz_thrift_field *field);
 // Elements of a list.
 int64_t fz_thrift_read_int(struct fz_thrift_in *in);
@@ -65,7 +67,8 @@ void fz_thrift_put_i64(struct fz_thrift_out *out, int *last, int id, int64_t val
 void fz_thrift_put_bool(struct fz_thrift_out *out, int *last, int id, bool value);
 void fz_thrift_put_binary(struct fz_thrift_out *out, int *last, int id, struct fz_str value);
 void fz_thrift_put_list(struct fz_thrift_out *out, int *last, int id, enum fz_thrift_type element, size_t count);
-void fz_thrift_put_struct(struct fz_thrift_out *out, int *last, int id); // then its fields with an own `last`, then put_stop
+void fz_thrift_put_struct(struct fz_thrift_out *out, int *last,
+                          int id); // then its fields with an own `last`, then put_stop
 void fz_thrift_put_stop(struct fz_thrift_out *out);
 // Elements of a list.
 void fz_thrift_write_int(struct fz_thrift_out *out, int64_t value);

@@ -234,7 +234,8 @@ static enum fz_code read_lengths(struct fz_pqr_leaf *leaf, size_t n, uint8_t *ds
 enum { MAX_PREFIXED_BYTES = 128 << 20 };
 
 // Lengths of a block of front-coded values; *total is what they need. Every prefix must fit the value before.
-static enum fz_code plan_prefixed(struct fz_pqr_leaf *leaf, size_t n, int64_t *prefixes, int64_t *suffixes, size_t *total, struct fz_err *err) {
+static enum fz_code plan_prefixed(struct fz_pqr_leaf *leaf, size_t n, int64_t *prefixes, int64_t *suffixes,
+                                  size_t *total, struct fz_err *err) {
     if (!fz_pqr_delta_read(&leaf->delta, n, prefixes) || !fz_pqr_delta_read(&leaf->suffixes, n, suffixes)) {
         return too_few(leaf, err);
     }
@@ -248,7 +249,8 @@ static enum fz_code plan_prefixed(struct fz_pqr_leaf *leaf, size_t n, int64_t *p
         before = (size_t)prefixes[i] + (size_t)suffixes[i];
         *total += before;
         if (*total > MAX_PREFIXED_BYTES) {
-            return fz_fail(err, FZ_LIMIT, "%s: column %s: %zu values need more than %d MB; write the column without DELTA_BYTE_ARRAY",
+            return fz_fail(err, FZ_LIMIT,
+                           "%s: column %s: %zu values need more than %d MB; write the column without DELTA_BYTE_ARRAY",
                            leaf->file->location, leaf->node->name, n, MAX_PREFIXED_BYTES >> 20);
         }
     }

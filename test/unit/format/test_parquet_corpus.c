@@ -124,7 +124,8 @@ static void put_leaf(struct fz_buf *out, const struct fz_pqr_node *node, const s
     case FZ_TYPE_TIMESTAMPTZ:
     case FZ_TYPE_TIMESTAMP_NS:
     case FZ_TYPE_TIMESTAMPTZ_NS:
-        fz_buf_printf(out, "%lld", (long long)(((const int64_t *)c->data)[row] / (is_millis(node->element) ? 1000 : 1)));
+        fz_buf_printf(out, "%lld",
+                      (long long)(((const int64_t *)c->data)[row] / (is_millis(node->element) ? 1000 : 1)));
         break;
     case FZ_TYPE_FLOAT:
         put_number(out, (double)((const float *)c->data)[row], "%.9g");
@@ -348,7 +349,8 @@ static bool has_inexact(const struct fz_pqr_node *node) {
 }
 
 static const char *type_name(int type) {
-    static const char *const names[] = {"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
+    static const char *const names[] = {"BOOLEAN", "INT32",  "INT64",      "INT96",
+                                        "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
     return type >= 0 && type < 8 ? names[type] : "?";
 }
 
@@ -368,7 +370,8 @@ static int compare_schema(const char *name, const json_t *line, const struct fz_
         if (strcmp(json_string_value(json_object_get(leaf, "type")), type_name(n->element->type)) != 0 ||
             json_integer_value(json_object_get(leaf, "max_def")) != n->max_def ||
             json_integer_value(json_object_get(leaf, "max_rep")) != n->max_rep) {
-            print_error("%s: leaf %s: type or levels differ (%s %d %d)\n", name, path, type_name(n->element->type), n->max_def, n->max_rep);
+            print_error("%s: leaf %s: type or levels differ (%s %d %d)\n", name, path, type_name(n->element->type),
+                        n->max_def, n->max_rep);
             wrong++;
         }
         const json_t *values = json_object_get(leaf, "values");
@@ -378,9 +381,10 @@ static int compare_schema(const char *name, const json_t *line, const struct fz_
         if (values == NULL || in_doubt(line, first) || r->leaves[i].inexact) {
             continue;
         }
-        if (json_integer_value(values) != r->leaves[i].values || strcmp(json_string_value(json_object_get(leaf, "hash")), hex) != 0) {
-            print_error("%s: leaf %s: %lld values %s, expected %lld %s\n", name, path, (long long)r->leaves[i].values, hex,
-                        (long long)json_integer_value(values), json_string_value(json_object_get(leaf, "hash")));
+        if (json_integer_value(values) != r->leaves[i].values ||
+            strcmp(json_string_value(json_object_get(leaf, "hash")), hex) != 0) {
+            print_error("%s: leaf %s: %lld values %s, expected %lld %s\n", name, path, (long long)r->leaves[i].values,
+                        hex, (long long)json_integer_value(values), json_string_value(json_object_get(leaf, "hash")));
             wrong++;
         }
     }
@@ -393,7 +397,8 @@ static int compare_columns(const char *name, const json_t *line, const struct fz
     int wrong = 0;
     size_t i;
     int64_t rows = json_integer_value(json_object_get(line, "num_rows"));
-    if (rows != r->rows && rows != file->meta.num_rows) { // one file says 0 and has a row group with one row; its hashes count that row
+    if (rows != r->rows &&
+        rows != file->meta.num_rows) { // one file says 0 and has a row group with one row; its hashes count that row
         print_error("%s: %lld rows, expected %lld\n", name, (long long)r->rows,
                     (long long)json_integer_value(json_object_get(line, "num_rows")));
         wrong++;
@@ -416,7 +421,8 @@ static int compare_columns(const char *name, const json_t *line, const struct fz
         if (strcmp(json_string_value(json_object_get(column, "hash")), hex) != 0 ||
             json_integer_value(json_object_get(column, "nulls")) != r->nulls[i]) {
             print_error("%s: column %s: %lld nulls %s, expected %lld %s\n", name, want, (long long)r->nulls[i], hex,
-                        (long long)json_integer_value(json_object_get(column, "nulls")), json_string_value(json_object_get(column, "hash")));
+                        (long long)json_integer_value(json_object_get(column, "nulls")),
+                        json_string_value(json_object_get(column, "hash")));
             wrong++;
         }
     }
@@ -428,13 +434,15 @@ static void show_rows(const json_t *line, struct result *r) {
     size_t i;
     json_array_foreach(rows, i, row) {
         if (i < 2 && i < (size_t)r->rows) {
-            print_error("    ours     %.600s]\n    expected %.600s\n", r->first[i].ptr != NULL ? r->first[i].ptr : "", json_string_value(row) ? json_string_value(row) : "null");
+            print_error("    ours     %.600s]\n    expected %.600s\n", r->first[i].ptr != NULL ? r->first[i].ptr : "",
+                        json_string_value(row) ? json_string_value(row) : "null");
         }
     }
 }
 
 static int check_good(const char *folder, const json_t *line) {
-    const char *name = json_string_value(json_object_get(line, "file")), *crc = json_string_value(json_object_get(line, "crc"));
+    const char *name = json_string_value(json_object_get(line, "file")),
+               *crc = json_string_value(json_object_get(line, "crc"));
     char path[2048];
     snprintf(path, sizeof path, "%s/parquet/%s/%s", corpus, folder, name);
     struct result r = {0};

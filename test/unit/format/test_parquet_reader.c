@@ -42,7 +42,8 @@ static const struct fz_type *prim(enum fz_type_id id) {
 typedef void (*check_fn)(const struct fz_batch *batch, size_t row, int64_t i);
 
 // Reads all row groups and checks every row.
-static void read_all(struct fz_parquet_file *file, const struct fz_field *fields, size_t n, bool by_name, check_fn check) {
+static void read_all(struct fz_parquet_file *file, const struct fz_field *fields, size_t n, bool by_name,
+                     check_fn check) {
     int64_t rows = 0;
     for (size_t g = 0; g < fz_parquet_file_meta(file)->n_row_groups; g++) {
         struct fz_batch batch = {0};
@@ -111,7 +112,10 @@ static void check_bytes(const struct fz_column *c, size_t row, bool null, const 
 static void check_text(const struct fz_column *c, size_t row, bool null, int64_t i) {
     char want[80];
     int n = i % 3 != 0 ? snprintf(want, sizeof want, "v%d", (int)i)
-                       : snprintf(want, sizeof want, "Stra\xc3\x9f" "e %d, a text that is long", (int)(i % 50));
+                       : snprintf(want, sizeof want,
+                                  "Stra\xc3\x9f"
+                                  "e %d, a text that is long",
+                                  (int)(i % 50));
     check_bytes(c, row, null, want, (size_t)n);
 }
 
@@ -223,9 +227,10 @@ static void check_flat_row(const struct fz_batch *batch, size_t row, int64_t i) 
 static struct fz_field flat_fields[22];
 static void make_flat_fields(void) {
     static const enum fz_type_id ids[22] = {
-        FZ_TYPE_BOOLEAN, FZ_TYPE_INT,  FZ_TYPE_LONG, FZ_TYPE_FLOAT, FZ_TYPE_DOUBLE,      FZ_TYPE_DECIMAL,      FZ_TYPE_DECIMAL, FZ_TYPE_DECIMAL,
-        FZ_TYPE_DECIMAL, FZ_TYPE_DATE, FZ_TYPE_TIME, FZ_TYPE_TIMESTAMP, FZ_TYPE_TIMESTAMPTZ, FZ_TYPE_TIMESTAMP, FZ_TYPE_TIMESTAMP_NS, FZ_TYPE_STRING,
-        FZ_TYPE_UUID,    FZ_TYPE_FIXED, FZ_TYPE_BINARY, FZ_TYPE_LONG, FZ_TYPE_LONG,      FZ_TYPE_FLOAT};
+        FZ_TYPE_BOOLEAN,     FZ_TYPE_INT,       FZ_TYPE_LONG,         FZ_TYPE_FLOAT,  FZ_TYPE_DOUBLE, FZ_TYPE_DECIMAL,
+        FZ_TYPE_DECIMAL,     FZ_TYPE_DECIMAL,   FZ_TYPE_DECIMAL,      FZ_TYPE_DATE,   FZ_TYPE_TIME,   FZ_TYPE_TIMESTAMP,
+        FZ_TYPE_TIMESTAMPTZ, FZ_TYPE_TIMESTAMP, FZ_TYPE_TIMESTAMP_NS, FZ_TYPE_STRING, FZ_TYPE_UUID,   FZ_TYPE_FIXED,
+        FZ_TYPE_BINARY,      FZ_TYPE_LONG,      FZ_TYPE_LONG,         FZ_TYPE_FLOAT};
     for (int k = 0; k < 22; k++) {
         flat_fields[k] = (struct fz_field){.id = k + 1, .name = "c", .type = prim(ids[k])};
     }
@@ -245,8 +250,8 @@ static void every_flat_type_in_both_page_versions(void **state) {
 
 static void every_encoding(void **state) {
     (void)state;
-    static const char *const files[] = {"delta_v1", "delta_v2", "lengths_v1", "lengths_v2", "prefixes_v1", "prefixes_v2",
-                                        "split_v1", "split_v2", "fallback",   "rle_bool"};
+    static const char *const files[] = {"delta_v1",    "delta_v2", "lengths_v1", "lengths_v2", "prefixes_v1",
+                                        "prefixes_v2", "split_v1", "split_v2",   "fallback",   "rle_bool"};
     make_flat_fields();
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
         struct fz_parquet_file *file = open_file(files[k]);
@@ -376,9 +381,11 @@ static void nested_columns(void **state) {
     const struct fz_type *schema = fz_parquet_file_schema(file);
     struct fz_buf text = {0};
     fz_type_print(&text, schema);
-    assert_string_equal(text.ptr, "struct<1: id: required long, 2: point: optional struct<11: x: required int, 12: y: optional string>, "
-                                  "3: tags: optional list<string>, 4: items: optional list<struct<31: n: optional long, "
-                                  "32: w: optional double>>, 5: props: optional map<string, int>, 6: grid: optional list<list<int>>>");
+    assert_string_equal(
+        text.ptr,
+        "struct<1: id: required long, 2: point: optional struct<11: x: required int, 12: y: optional string>, "
+        "3: tags: optional list<string>, 4: items: optional list<struct<31: n: optional long, "
+        "32: w: optional double>>, 5: props: optional map<string, int>, 6: grid: optional list<list<int>>>");
     fz_buf_dispose(&text);
     struct fz_field fields[5];
     memcpy(fields, schema->fields + 1, sizeof fields);
@@ -417,7 +424,8 @@ static void nested_schema_evolution(void **state) {
     struct fz_field point[] = {{.id = 500, .name = "z", .type = prim(FZ_TYPE_STRING)},
                                {.id = 11, .name = "x2", .type = prim(FZ_TYPE_LONG)},
                                {.id = 501, .name = "q", .type = prim(FZ_TYPE_INT), .initial_default = &number}};
-    struct fz_field item[] = {{.id = 502, .name = "new", .type = prim(FZ_TYPE_INT)}, {.id = 32, .name = "w", .type = prim(FZ_TYPE_DOUBLE)}};
+    struct fz_field item[] = {{.id = 502, .name = "new", .type = prim(FZ_TYPE_INT)},
+                              {.id = 32, .name = "w", .type = prim(FZ_TYPE_DOUBLE)}};
     struct fz_field gone[] = {{.id = 503, .name = "only new", .type = prim(FZ_TYPE_INT)}};
     struct fz_field fields[] = {
         {.id = 2, .name = "point", .type = fz_type_struct(&arena, point, 3)},
@@ -433,11 +441,19 @@ static void own_memory_is_filled(void **state) {
     static int64_t longs[FZ_BATCH_ROWS];
     static struct fz_string strings[FZ_BATCH_ROWS];
     static uint64_t validity[2][FZ_BATCH_ROWS / 64];
-    struct fz_column columns[2] = {
-        {.type = prim(FZ_TYPE_LONG), .field_id = 20, .data = longs, .validity_storage = validity[0], .capacity = FZ_BATCH_ROWS},
-        {.type = prim(FZ_TYPE_STRING), .field_id = 16, .data = strings, .validity_storage = validity[1], .capacity = FZ_BATCH_ROWS}};
+    struct fz_column columns[2] = {{.type = prim(FZ_TYPE_LONG),
+                                    .field_id = 20,
+                                    .data = longs,
+                                    .validity_storage = validity[0],
+                                    .capacity = FZ_BATCH_ROWS},
+                                   {.type = prim(FZ_TYPE_STRING),
+                                    .field_id = 16,
+                                    .data = strings,
+                                    .validity_storage = validity[1],
+                                    .capacity = FZ_BATCH_ROWS}};
     struct fz_batch batch = {.n_columns = 2, .columns = columns};
-    struct fz_field fields[] = {{.id = 20, .name = "id", .type = prim(FZ_TYPE_LONG)}, {.id = 16, .name = "s", .type = prim(FZ_TYPE_STRING)}};
+    struct fz_field fields[] = {{.id = 20, .name = "id", .type = prim(FZ_TYPE_LONG)},
+                                {.id = 16, .name = "s", .type = prim(FZ_TYPE_STRING)}};
     struct fz_parquet_file *file = open_file("flat");
     struct fz_parquet_reader *reader = NULL;
     struct fz_parquet_read read = {.fields = fields, .n_fields = 2, .row_group = 1};
