@@ -1,0 +1,196 @@
+// Table writer, commit and scan together over memory: rows pushed by partition come back, files carry what the manifests say.
+#include "leak_check.h"
+
+#include <stdio.h>
+
+#include "change/table_writer.h"
+#include "commit/commit.h"
+#include "scan/scan.h"
+
+struct fixture {
+    struct fz_store *store;
+    struct fz_catalog *catalog;
+    struct fz_table_name name;
+    struct fz_metadata *metadata;
+    struct fz_arena arena;
+};
+static const char *LEVELS[] = {"db"};
+
+static void create_table(struct fixture *f, const char *format_version) {
+    struct fz_err err = FZ_ERR_INIT;
+    FZ_OK_OR_FAIL(fz_store_memory_new(&f->store, &err), &err);
+    FZ_OK_OR_FAIL(fz_catalog_memory_new("m", "memory://wh", f->store, &f->catalog, &err), &err);
+    f->name = (struct fz_table_name){LEVELS, 1, "t"};
+    struct fz_field fields[3] = {
+        {.id = 1, .name = "id", .required = true, .type = fz_type_primitive(FZ_TYPE_LONG)},
+        {.id = 2, .name = "v", .type = fz_type_primitive(FZ_TYPE_STRING)},
+        {.id = 3, .name = "day", .type = fz_type_primitive(FZ_TYPE_DATE)},
+    };
+    struct fz_partition_field day = {.source_id = 3, .name = "day_month", .transform = {.kind = FZ_TRANSFORM_MONTH}};
+    struct fz_property version = {"format-version", format_version};
+    struct fz_table_create create = {.schema = fz_type_struct(&f->arena, fields, 3), .partition = &day, .n_partition = 1, .location = "memory://wh/db/t", .properties = &version, .n_properties = 1};
+    struct fz_metadata *initial;
+    FZ_OK_OR_FAIL(fz_metadata_create(&create, fz_now_us() / 1000, &initial, &err), &err);
+    FZ_OK_OR_FAIL(f->catalog->vtable->create(f->catalog, &f->name, initial, &f->metadata, &err), &err);
+    fz_metadata_unref(initial);
+}
+
+static void drop_fixture(struct fixture *f) {
+    fz_metadata_unref(f->metadata);
+    fz_catalog_free(f->catalog);
+    fz_store_unref(f->store);
+    fz_arena_dispose(&f->arena);
+}
+
+// 3,000 rows on three months; every seventh value is NULL; texts are long enough not to be inlined.
+static void rows_come_back_by_partition(void **state) {
+    (void)state;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fixture f = {0};
+    create_table(&f, "2");
+    struct fz_table_writer *w;
+    struct fz_table_writer_options options = {.store = f.store, .metadata = f.metadata, .operation_id = "op"};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    const struct fz_schema *schema = fz_metadata_current_schema(f.metadata);
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, schema->type->fields, 3, FZ_BATCH_ROWS, &err), &err);
+    char texts[1000][32];
+    for (int block = 0; block < 3; block++) {
+        for (size_t i = 0; i < 1000; i++) {
+            int64_t id = block * 1000 + (int64_t)i;
+            ((int64_t *)batch.columns[0].data)[i] = id;
+            snprintf(texts[i], sizeof texts[i], "a rather long text %lld", (long long)id);
+            ((struct fz_string *)batch.columns[1].data)[i] = fz_string_of(texts[i], strlen(texts[i]));
+            ((int32_t *)batch.columns[2].data)[i] = (int32_t)(20000 + id % 3 * 31);
+        }
+        fz_column_reset(&batch.columns[1]);
+        for (size_t i = 0; i < 1000; i += 7) {
+            fz_column_set_null(&batch.columns[1], i);
+        }
+        batch.n_rows = 1000;
+        FZ_OK_OR_FAIL(fz_table_writer_push(w, &batch, NULL, 1000, &err), &err);
+    }
+    struct fz_data_file *files;
+    size_t n_files;
+    FZ_OK_OR_FAIL(fz_table_writer_finish(w, &f.arena, &files, &n_files, &err), &err);
+    assert_int_equal(n_files, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(files[i].record_count, 1000);
+        assert_int_equal(files[i].n_value_counts, 3);
+        int64_t size;
+        FZ_OK_OR_FAIL(fz_store_size(f.store, files[i].file_path, &size, &err), &err);
+        assert_int_equal(size, files[i].file_size_in_bytes);
+    }
+    struct fz_commit_request request = {.catalog = f.catalog, .table = &f.name, .store = f.store, .base = f.metadata, .kind = FZ_COMMIT_APPEND, .added = files, .n_added = n_files, .scanned_snapshot_id = -1};
+    struct fz_commit_result result;
+    FZ_OK_OR_FAIL(fz_commit_snapshot(&request, &result, &err), &err);
+    const struct fz_snapshot *head = fz_metadata_current_snapshot(result.metadata);
+    assert_string_equal(head->operation, "append");
+    assert_string_equal(fz_snapshot_summary(head, "added-records"), "3000");
+    assert_string_equal(fz_snapshot_summary(head, "changed-partition-count"), "3");
+    // Read back.
+    struct fz_scan_plan *plan;
+    struct fz_scan_options scan = {.store = f.store, .metadata = result.metadata, .snapshot_id = -1};
+    FZ_OK_OR_FAIL(fz_scan_plan_new(&scan, &plan, &err), &err);
+    assert_int_equal(plan->n_files, 3);
+    struct fz_source *source;
+    struct fz_scan_source_options read = {.plan = plan, .store = f.store, .fields = schema->type->fields, .n_fields = 3};
+    FZ_OK_OR_FAIL(fz_scan_source_new(&read, &source, &err), &err);
+    void *reader;
+    const size_t columns[3] = {0, 1, 2};
+    FZ_OK_OR_FAIL(source->vtable->open(source, columns, 3, &reader, &err), &err);
+    int64_t rows = 0, sum = 0, nulls = 0;
+    for (;;) {
+        FZ_OK_OR_FAIL(source->vtable->next(source, reader, &batch, &err), &err);
+        if (batch.n_rows == 0) {
+            break;
+        }
+        for (size_t i = 0; i < batch.n_rows; i++) {
+            int64_t id = ((int64_t *)batch.columns[0].data)[i];
+            sum += id;
+            rows++;
+            if (!fz_column_is_valid(&batch.columns[1], i)) {
+                nulls++;
+                assert_int_equal(id % 1000 % 7, 0);
+            } else {
+                char want[32];
+                snprintf(want, sizeof want, "a rather long text %lld", (long long)id);
+                const struct fz_string *s = &((struct fz_string *)batch.columns[1].data)[i];
+                assert_int_equal(s->length, strlen(want));
+                assert_memory_equal(fz_string_ptr(s), want, s->length);
+            }
+        }
+    }
+    assert_int_equal(rows, 3000);
+    assert_int_equal(sum, 2999 * 1500);
+    assert_int_equal(nulls, 3 * 143);
+    source->vtable->close(source, reader);
+    fz_source_unref(source);
+    fz_scan_plan_unref(plan);
+    fz_batch_dispose(&batch);
+    fz_metadata_unref(result.metadata);
+    fz_table_writer_free(w);
+    drop_fixture(&f);
+}
+
+static void abort_leaves_no_file(void **state) {
+    (void)state;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fixture f = {0};
+    create_table(&f, "2");
+    struct fz_table_writer *w;
+    struct fz_table_writer_options options = {.store = f.store, .metadata = f.metadata, .operation_id = "op"};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, fz_metadata_current_schema(f.metadata)->type->fields, 3, 8, &err), &err);
+    memset(batch.columns[0].data, 0, 8 * 8);
+    memset(batch.columns[1].data, 0, 8 * 16);
+    memset(batch.columns[2].data, 0, 8 * 4);
+    batch.n_rows = 8;
+    FZ_OK_OR_FAIL(fz_table_writer_push(w, &batch, NULL, 8, &err), &err);
+    struct fz_data_file *files;
+    size_t n;
+    FZ_OK_OR_FAIL(fz_table_writer_finish(w, &f.arena, &files, &n, &err), &err);
+    assert_int_equal(n, 1);
+    char *path = fz_arena_strdup(&f.arena, files[0].file_path);
+    fz_table_writer_abort(w);
+    fz_table_writer_free(w);
+    int64_t size;
+    assert_int_equal(fz_store_size(f.store, path, &size, &err), FZ_NOT_FOUND);
+    fz_batch_dispose(&batch);
+    drop_fixture(&f);
+}
+
+// A required column with a NULL stops the write and names the column.
+static void null_in_required_column(void **state) {
+    (void)state;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fixture f = {0};
+    create_table(&f, "2");
+    struct fz_table_writer *w;
+    struct fz_table_writer_options options = {.store = f.store, .metadata = f.metadata, .operation_id = "op"};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, fz_metadata_current_schema(f.metadata)->type->fields, 3, 8, &err), &err);
+    memset(batch.columns[1].data, 0, 8 * 16);
+    memset(batch.columns[2].data, 0, 8 * 4);
+    memset(batch.columns[0].data, 0, 8 * 8);
+    batch.n_rows = 8;
+    fz_column_set_null(&batch.columns[0], 5);
+    assert_int_equal(fz_table_writer_push(w, &batch, NULL, 8, &err), FZ_CONSTRAINT);
+    assert_string_equal(err.condition, "NOT_NULL_ASSERT_VIOLATION");
+    assert_non_null(strstr(err.message, "id"));
+    fz_table_writer_abort(w);
+    fz_table_writer_free(w);
+    fz_batch_dispose(&batch);
+    drop_fixture(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FZ_TEST(rows_come_back_by_partition),
+        FZ_TEST(abort_leaves_no_file),
+        FZ_TEST(null_in_required_column),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
