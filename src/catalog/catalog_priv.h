@@ -30,8 +30,8 @@ enum fz_code fz_namespace_finish_properties(struct fz_catalog *catalog, const st
 
 // Reads and decodes; CORRUPT when the file is missing (the catalog says that it is there).
 enum fz_code fz_metadata_file_read(struct fz_store *store, const char *location, struct fz_metadata **out, struct fz_err *err);
-// Encodes `metadata` (gzip when the table asks for it) into a new file `location`; EXISTS when there is one.
-enum fz_code fz_metadata_file_write(struct fz_store *store, const struct fz_metadata *metadata, const char *location, struct fz_err *err);
+// Appends the bytes of the file of `metadata`.
+enum fz_code fz_metadata_file_encode(const struct fz_metadata *metadata, bool gzip, struct fz_buf *out, struct fz_err *err);
 bool fz_metadata_is_gzip(const struct fz_metadata *metadata);
 // "<metadata folder>/<NNNNN>-<uuid>.metadata.json", one version above `base` (NULL: 00000).
 char *fz_metadata_file_name(struct fz_arena *arena, const struct fz_metadata *metadata, const struct fz_metadata *base);

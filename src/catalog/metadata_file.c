@@ -34,7 +34,7 @@ out:
     return rc;
 }
 
-static enum fz_code gzip(const struct fz_buf *in, struct fz_buf *out, struct fz_err *err) {
+static enum fz_code compress_gzip(const struct fz_buf *in, struct fz_buf *out, struct fz_err *err) {
     z_stream z = {0};
     if (in->len > UINT32_MAX || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         return fz_fail_nomem(err, in->len);
@@ -62,21 +62,20 @@ bool fz_metadata_is_gzip(const struct fz_metadata *metadata) {
     return fz_strcasecmp(fz_metadata_property(metadata, "write.metadata.compression-codec", "none"), "gzip") == 0;
 }
 
-enum fz_code fz_metadata_file_write(struct fz_store *store, const struct fz_metadata *metadata, const char *location,
-                                    struct fz_err *err) {
+enum fz_code fz_metadata_file_encode(const struct fz_metadata *metadata, bool gzip, struct fz_buf *out,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_buf json = {0}, packed = {0};
+    struct fz_buf json = {0};
+    if (!gzip) {
+        FZ_TRY(fz_metadata_encode(metadata, out, err));
+        rc = fz_buf_check(out, err);
+        goto out;
+    }
     FZ_TRY(fz_metadata_encode(metadata, &json, err));
     FZ_TRY(fz_buf_check(&json, err));
-    const struct fz_buf *bytes = &json;
-    if (fz_metadata_is_gzip(metadata)) {
-        FZ_TRY(gzip(&json, &packed, err));
-        bytes = &packed;
-    }
-    FZ_TRY(fz_store_put(store, location, bytes->ptr, bytes->len, true, err));
+    FZ_TRY(compress_gzip(&json, out, err));
 out:
     fz_buf_dispose(&json);
-    fz_buf_dispose(&packed);
     return rc;
 }
 

@@ -144,17 +144,20 @@ static enum fz_code write_and_publish(struct fz_pointer_catalog *catalog, const 
                                       const struct fz_metadata *base, struct fz_metadata *metadata, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
+    struct fz_buf bytes = {0};
     char *location = fz_metadata_file_name(&arena, metadata, base);
     if (location == NULL) {
         return fz_fail_nomem(err, strlen(metadata->location));
     }
     FZ_TRY(set_location(metadata, location, err));
-    FZ_TRY(fz_metadata_file_write(catalog->store, metadata, location, err));
+    FZ_TRY(fz_metadata_file_encode(metadata, fz_metadata_is_gzip(metadata), &bytes, err));
+    FZ_TRY(fz_store_put(catalog->store, location, bytes.ptr, bytes.len, true, err));
     FZ_FAIL_POINT("commit.metadata");
     FZ_TRY(publish(catalog, name, base, metadata, err));
     fz_metadata_cache_put(&catalog->cache, metadata);
     fz_metadata_files_expire(catalog->store, base, metadata);
 out:
+    fz_buf_dispose(&bytes);
     fz_arena_dispose(&arena);
     return rc;
 }

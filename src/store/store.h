@@ -36,6 +36,8 @@ struct fz_store_vtable {
     enum fz_code (*writer_open)(struct fz_store *, const char *location, struct fz_writer **out, struct fz_err *);
     enum fz_code (*list)(struct fz_store *, const char *prefix, fz_list_fn fn, void *ctx, struct fz_err *);
     enum fz_code (*remove)(struct fz_store *, const char *location, struct fz_err *); // absent is OK
+    // Direct children only; folders have size_bytes -1. NULL: worked out from `list`.
+    enum fz_code (*list_folder)(struct fz_store *, const char *prefix, fz_list_fn fn, void *ctx, struct fz_err *);
 };
 struct fz_store {
     const struct fz_store_vtable *vtable;
@@ -86,6 +88,12 @@ void fz_writer_abort(struct fz_writer *writer); // NULL is fine
 // Local files: unfinished objects of writers that died are listed after a day, so that the removal of orphans finds them.
 enum fz_code fz_store_list(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx, struct fz_err *err);
 enum fz_code fz_store_remove(struct fz_store *store, const char *location, struct fz_err *err);
+// What is directly in a folder: objects, and folders (size_bytes -1, no slash at the end), in no order.
+enum fz_code fz_store_list_folder(struct fz_store *store, const char *folder, fz_list_fn fn, void *ctx, struct fz_err *err);
+// A folder that is there although nothing is in it: a directory, or the object "<folder>/" of no bytes (listings leave that out).
+enum fz_code fz_store_make_folder(struct fz_store *store, const char *folder, struct fz_err *err);
+// Removes everything below a folder, and the folder.
+enum fz_code fz_store_remove_folder(struct fz_store *store, const char *folder, struct fz_err *err);
 
 // "s3" of "s3://bucket/key", "file" of "file:/a"; empty for a plain path.
 struct fz_str fz_location_scheme(const char *location);

@@ -369,9 +369,29 @@ static enum fz_code local_writer_open(struct fz_store *store, const char *locati
     return rc;
 }
 
+static enum fz_code make_folder(const char *location, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const char *path;
+    FZ_TRY(path_of(location, &path, err));
+    char *copy = fz_strdup(path); // ends with a slash, so all of it is made
+    if (copy == NULL) {
+        return fz_fail_nomem(err, strlen(path));
+    }
+    if (!make_folders(copy)) {
+        rc = errno == ENOTDIR ? fz_fail(err, FZ_IO, "cannot make %s: a folder of the path is a file", location)
+                              : fail_errno(err, errno, "make", location);
+    }
+    fz_free(copy);
+out:
+    return rc;
+}
+
 static enum fz_code local_put(struct fz_store *store, const char *location, const void *data, size_t len,
                               bool if_absent, struct fz_err *err) {
     struct local_writer *writer = NULL;
+    if (len == 0 && location[0] != 0 && location[strlen(location) - 1] == '/') {
+        return make_folder(location, err);
+    }
     enum fz_code rc = open_writer((struct local_store *)store, location, &writer, err);
     if (rc != FZ_OK) {
         return rc;
@@ -387,6 +407,7 @@ static enum fz_code local_put(struct fz_store *store, const char *location, cons
 // ---- listing and removing
 
 struct listing {
+    bool shallow; // direct children, folders too
     fz_list_fn fn;
     void *ctx;
     const char *root; // as the caller wrote it, without slashes at the end
@@ -399,16 +420,17 @@ static bool is_unfinished(const char *name) {
     return name[0] == '.' && len > 4 && strcmp(name + len - 4, ".tmp") == 0;
 }
 
-static enum fz_code list_file(struct listing *l, const char *name, const struct stat *st, struct fz_err *err) {
+// A file, or a folder of a shallow listing.
+static enum fz_code list_entry(struct listing *l, const char *name, const struct stat *st, struct fz_err *err) {
     int64_t modified_us = (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
-    if (is_unfinished(name) && modified_us >= l->stale_before_us) {
+    if (S_ISREG(st->st_mode) && is_unfinished(name) && modified_us >= l->stale_before_us) {
         return FZ_OK;
     }
     struct fz_buf location = {0};
     fz_buf_printf(&location, "%s%s", l->root, l->below.ptr);
     enum fz_code rc = fz_buf_check(&location, err);
     if (rc == FZ_OK) {
-        struct fz_list_entry entry = {location.ptr, st->st_size, modified_us};
+        struct fz_list_entry entry = {location.ptr, S_ISDIR(st->st_mode) ? -1 : st->st_size, modified_us};
         rc = l->fn(l->ctx, &entry, err);
     }
     fz_buf_dispose(&location);
@@ -430,8 +452,8 @@ static enum fz_code list_name(struct listing *l, int folder_fd, const char *name
     if (S_ISLNK(st.st_mode) && (fstatat(folder_fd, name, &st, 0) != 0 || S_ISDIR(st.st_mode))) {
         goto out;
     }
-    if (S_ISREG(st.st_mode)) {
-        rc = list_file(l, name, &st, err);
+    if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && l->shallow)) {
+        rc = list_entry(l, name, &st, err);
     } else if (S_ISDIR(st.st_mode)) {
         int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd >= 0) {
@@ -467,12 +489,10 @@ out:
     return rc;
 }
 
-static enum fz_code local_list(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx,
-                               struct fz_err *err) {
-    (void)store;
+static enum fz_code list_root(const char *prefix, bool shallow, fz_list_fn fn, void *ctx, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char *path;
-    struct listing l = {.fn = fn, .ctx = ctx, .stale_before_us = fz_now_us() - INT64_C(86400000000)};
+    struct listing l = {.shallow = shallow, .fn = fn, .ctx = ctx, .stale_before_us = fz_now_us() - INT64_C(86400000000)};
     size_t len = strlen(prefix);
     FZ_TRY(path_of(prefix, &path, err));
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -495,12 +515,26 @@ out:
     return rc;
 }
 
+static enum fz_code local_list(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx,
+                               struct fz_err *err) {
+    (void)store;
+    return list_root(prefix, false, fn, ctx, err);
+}
+
+static enum fz_code local_list_folder(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx,
+                                      struct fz_err *err) {
+    (void)store;
+    return list_root(prefix, true, fn, ctx, err);
+}
+
+// "<path>/" is a folder; it stays when it is not empty.
 static enum fz_code local_remove(struct fz_store *store, const char *location, struct fz_err *err) {
     (void)store;
     enum fz_code rc = FZ_OK;
     const char *path;
     FZ_TRY(path_of(location, &path, err));
-    if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    bool folder = path[strlen(path) - 1] == '/';
+    if ((folder ? rmdir(path) : unlink(path)) != 0 && errno != ENOENT && errno != ENOTDIR && !(folder && errno == ENOTEMPTY)) {
         rc = fail_errno(err, errno, "remove", location);
     }
 out:
@@ -517,6 +551,7 @@ static const struct fz_store_vtable local_vtable = {
     .writer_open = local_writer_open,
     .list = local_list,
     .remove = local_remove,
+    .list_folder = local_list_folder,
 };
 
 enum fz_code fz_store_local_new(struct fz_store **out, struct fz_err *err) {

@@ -204,7 +204,7 @@ static enum fz_code snapshot_entries(struct memory_store *memory, const char *pr
     pthread_mutex_lock(&memory->lock);
     struct fz_list_entry *entries = fz_arena_array(arena, memory->objects.n_live, sizeof *entries);
     for (struct fz_map_entry *e = NULL; entries != NULL && (e = fz_map_next(&memory->objects, e)) != NULL;) {
-        if (e->key.len <= len || memcmp(e->key.ptr, prefix, len) != 0 || e->key.ptr[len] != '/') {
+        if (e->key.len <= len + 1 || memcmp(e->key.ptr, prefix, len) != 0 || e->key.ptr[len] != '/') {
             continue;
         }
         const struct object *object = e->value.ptr;
@@ -235,7 +235,42 @@ static enum fz_code memory_list(struct fz_store *store, const char *prefix, fz_l
     size_t n = 0;
     FZ_TRY(snapshot_entries((struct memory_store *)store, prefix, &arena, &entries, &n, err));
     for (size_t i = 0; i < n; i++) {
-        FZ_TRY(fn(ctx, &entries[i], err));
+        if (entries[i].location[strlen(entries[i].location) - 1] != '/') { // the marker of an empty folder
+            FZ_TRY(fn(ctx, &entries[i], err));
+        }
+    }
+out:
+    fz_arena_dispose(&arena);
+    return rc;
+}
+
+static enum fz_code memory_list_folder(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx,
+                                       struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_arena arena = {0};
+    struct fz_list_entry *entries = NULL;
+    size_t n = 0, root = strlen(prefix), last = 0;
+    while (root > 0 && prefix[root - 1] == '/') {
+        root--;
+    }
+    FZ_TRY(snapshot_entries((struct memory_store *)store, prefix, &arena, &entries, &n, err));
+    for (size_t i = 0; i < n; i++) { // sorted: what is in one folder stands together
+        const char *name = entries[i].location + root + 1;
+        size_t len = strcspn(name, "/");
+        if (name[len] == 0) {
+            FZ_TRY(fn(ctx, &entries[i], err));
+            continue;
+        }
+        const char *before = i > 0 ? entries[last].location + root + 1 : "";
+        if (i == 0 || strncmp(before, name, len + 1) != 0) {
+            char *folder = fz_arena_strndup(&arena, entries[i].location, root + 1 + len);
+            if (folder == NULL) {
+                rc = fz_fail_nomem(err, len);
+                goto out;
+            }
+            FZ_TRY(fn(ctx, &(struct fz_list_entry){folder, -1, entries[i].modified_us}, err));
+        }
+        last = i;
     }
 out:
     fz_arena_dispose(&arena);
@@ -268,6 +303,7 @@ static const struct fz_store_vtable memory_vtable = {
     .writer_open = memory_writer_open,
     .list = memory_list,
     .remove = memory_remove,
+    .list_folder = memory_list_folder,
 };
 
 enum fz_code fz_store_memory_new(struct fz_store **out, struct fz_err *err) {

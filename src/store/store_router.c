@@ -88,6 +88,13 @@ static enum fz_code router_remove(struct fz_store *store, const char *location, 
     return rc == FZ_OK ? fz_store_remove(to, location, err) : rc;
 }
 
+static enum fz_code router_list_folder(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx,
+                                       struct fz_err *err) {
+    struct fz_store *to;
+    enum fz_code rc = route(store, prefix, &to, err);
+    return rc == FZ_OK ? fz_store_list_folder(to, prefix, fn, ctx, err) : rc;
+}
+
 static const struct fz_store_vtable router_vtable = {
     .scheme = "router",
     .free = router_free,
@@ -98,6 +105,7 @@ static const struct fz_store_vtable router_vtable = {
     .writer_open = router_writer_open,
     .list = router_list,
     .remove = router_remove,
+    .list_folder = router_list_folder,
 };
 
 enum fz_code fz_store_router_new(struct fz_store *const *stores, size_t n, struct fz_store **out, struct fz_err *err) {
