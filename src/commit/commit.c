@@ -143,11 +143,8 @@ static enum fz_code swap(struct fz_commit *c, struct fz_attempt *a, const struct
         requirements[n++] = (struct fz_requirement){FZ_REQUIRE_UUID, a->head->table_uuid, 0};
     }
     struct fz_catalog *catalog = c->request->catalog;
-    enum fz_code rc = catalog->vtable->commit(catalog, c->request->table, requirements, n, updates, 2, out, err);
-    if (rc == FZ_OK) {
-        FZ_FAIL_POINT("commit.swapped");
-    }
-    return rc;
+    // The fail points commit.metadata and commit.swapped are in the catalog.
+    return catalog->vtable->commit(catalog, c->request->table, requirements, n, updates, 2, out, err);
 }
 
 // The catalog does not know whether the swap happened. A snapshot id is in the table only if it did.

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 
 static inline const char *corpus_dir(void) {
-    const char *dir = getenv("FRAZIL_DATA");
-    return dir != NULL ? dir : "/work/shared/data/iceberg";
+    static char dir[1024];
+    const char *env = getenv("FRAZIL_SHARED_DATA");
+    (void)snprintf(dir, sizeof dir, "%s/iceberg", env != NULL ? env : FZ_SOURCE_DIR "/../shared/data");
+    return dir;
 }
 
 static inline bool read_path(const char *path, struct fz_buf *out) {
