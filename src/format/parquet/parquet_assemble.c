@@ -21,35 +21,44 @@ static bool bit_at(const uint64_t *bits, size_t i) {
     return bits[i >> 6] >> (i & 63) & 1;
 }
 
-// Moves the `present` dense values at the front of `data` to the rows that are valid, from the last on; others become zero.
-#define SPREAD(TYPE)                                                                                                   \
+// Moves the `present` dense values at the front of `data` to the rows that are valid, from the last on; others become zero. Without
+// branches, because which rows are NULL is not predictable. `from` never passes below 0, nor above the row at hand.
+#define SPREAD(TYPE, ZERO)                                                                                             \
     do {                                                                                                               \
         TYPE *v = data;                                                                                                \
         for (size_t i = rows, from = present; i-- > 0;) {                                                              \
-            if (bit_at(valid, i)) {                                                                                    \
-                v[i] = v[--from];                                                                                      \
-            } else {                                                                                                   \
-                memset(&v[i], 0, sizeof v[i]);                                                                         \
-            }                                                                                                          \
+            bool there = bit_at(valid, i);                                                                             \
+            from -= there;                                                                                             \
+            TYPE moved = v[from];                                                                                      \
+            v[i] = there ? moved : ZERO;                                                                               \
         }                                                                                                              \
     } while (0)
+
+static void spread_wide(struct fz_i128 *v, const uint64_t *valid, size_t rows, size_t present) {
+    for (size_t i = rows, from = present; i-- > 0;) {
+        uint64_t there = bit_at(valid, i), mask = -there;
+        from -= there;
+        uint64_t low = v[from].lower, high = (uint64_t)v[from].upper;
+        v[i] = (struct fz_i128){low & mask, (int64_t)(high & mask)};
+    }
+}
 
 static void spread(void *data, size_t width, const uint64_t *valid, size_t rows, size_t present) {
     switch (width) {
     case 1:
-        SPREAD(uint8_t);
+        SPREAD(uint8_t, 0);
         break;
     case 2:
-        SPREAD(uint16_t);
+        SPREAD(uint16_t, 0);
         break;
     case 4:
-        SPREAD(uint32_t);
+        SPREAD(uint32_t, 0);
         break;
     case 8:
-        SPREAD(uint64_t);
+        SPREAD(uint64_t, 0);
         break;
     default:
-        SPREAD(struct fz_i128);
+        spread_wide(data, valid, rows, present);
         break;
     }
 }
@@ -58,11 +67,36 @@ static enum fz_code bad_levels(const struct fz_pqr_leaf *leaf, struct fz_err *er
     return fz_pqr_corrupt(leaf, err, "the levels of a page are damaged");
 }
 
+// Passes over rows of a flat column that nobody wants; whole pages are left out by fz_pqr_page_next.
+static enum fz_code skip_flat(struct fz_pqr_leaf *leaf, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    while (leaf->skip > 0) {
+        FZ_TRY(fz_pqr_page_next(leaf, err));
+        if (leaf->done) {
+            break;
+        }
+        uint64_t bits[FZ_BATCH_ROWS / 64] = {0};
+        size_t take = leaf->page_left < FZ_BATCH_ROWS ? leaf->page_left : FZ_BATCH_ROWS, here = 0;
+        take = leaf->skip < (int64_t)take ? (size_t)leaf->skip : take;
+        if (leaf->node->max_def == 0) {
+            here = take;
+        } else if (!fz_pqr_rle_read_bits(&leaf->def, take, bits, 0, &here)) {
+            return bad_levels(leaf, err);
+        }
+        FZ_TRY(fz_pqr_values_skip(leaf, here, err));
+        leaf->page_left -= take;
+        leaf->skip -= (int64_t)take;
+    }
+out:
+    return rc;
+}
+
 static enum fz_code fill_flat(struct fz_pqr_leaf *leaf, struct fz_column *column, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const bool optional = leaf->node->max_def > 0;
     const size_t width = leaf->conv.dst_width;
     size_t present = 0;
+    FZ_TRY(skip_flat(leaf, err));
     FZ_TRY(fz_column_reserve(column, n, err));
     if (optional) {
         clear_bits(column, n);
@@ -203,14 +237,45 @@ static size_t take_rows(const struct fz_pqr_leaf *leaf, size_t *rows, size_t n_r
     return at - leaf->ahead_at;
 }
 
+static size_t count_present(const struct fz_pqr_leaf *leaf, size_t n) {
+    size_t present = 0;
+    for (size_t i = 0; i < n; i++) {
+        present += leaf->ahead_def[leaf->ahead_at + i] == leaf->node->max_def;
+    }
+    return present;
+}
+
+// Passes over rows that nobody wants. A row of a list ends where the next one begins.
+static enum fz_code skip_leaf(struct fz_pqr_leaf *leaf, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    bool inside = false;
+    while (leaf->skip > 0 || inside) {
+        if (leaf->ahead_at == leaf->ahead_n) {
+            FZ_TRY(look_ahead(leaf, err));
+            if (leaf->done) {
+                break;
+            }
+        }
+        size_t rows = 0, take = take_rows(leaf, &rows, (size_t)leaf->skip), present = count_present(leaf, take);
+        inside = leaf->node->max_rep > 0 && leaf->ahead_at + take == leaf->ahead_n;
+        leaf->ahead_at += take;
+        leaf->skip -= (int64_t)rows;
+        if (!leaf->levels_only) {
+            FZ_TRY(fz_pqr_values_skip(leaf, present, err));
+        }
+    }
+out:
+    return rc;
+}
+
 // Reads the levels of the next `n_rows` rows, and their values densely into `column` (NULL: levels only).
 static enum fz_code read_leaf(struct fz_pqr_leaf *leaf, struct fz_column *column, size_t n_rows, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    const int max_def = leaf->node->max_def;
     const size_t width = leaf->conv.dst_width;
     size_t rows = 0;
     leaf->n_levels = 0;
     leaf->n_present = 0;
+    FZ_TRY(skip_leaf(leaf, err));
     for (;;) {
         if (leaf->ahead_at == leaf->ahead_n) {
             if (rows == n_rows && leaf->node->max_rep == 0) {
@@ -225,16 +290,13 @@ static enum fz_code read_leaf(struct fz_pqr_leaf *leaf, struct fz_column *column
             rc = bad_levels(leaf, err); // the first entry does not begin a row
             goto out;
         }
-        size_t take = take_rows(leaf, &rows, n_rows), present = 0;
+        size_t take = take_rows(leaf, &rows, n_rows), present = count_present(leaf, take);
         if (take == 0) {
             break;
         }
         FZ_TRY(grow_levels(leaf, leaf->n_levels + take, err));
         memcpy(leaf->batch_def + leaf->n_levels, leaf->ahead_def + leaf->ahead_at, take);
         memcpy(leaf->batch_rep + leaf->n_levels, leaf->ahead_rep + leaf->ahead_at, take);
-        for (size_t i = 0; i < take; i++) {
-            present += leaf->ahead_def[leaf->ahead_at + i] == max_def;
-        }
         leaf->n_levels += take;
         leaf->ahead_at += take;
         if (column != NULL) {

@@ -366,6 +366,12 @@ out:
     return rc;
 }
 
+// A page whose rows nobody wants. Lists hide how many rows a page has.
+static bool passes_over(const struct fz_pqr_leaf *leaf, const struct fz_pq_page_header *h) {
+    bool is_data = h->type == FZ_PQ_DATA_PAGE || h->type == FZ_PQ_DATA_PAGE_V2;
+    return is_data && leaf->node->max_rep == 0 && h->num_values <= leaf->skip && h->num_values <= leaf->chunk_left;
+}
+
 static enum fz_code read_page(struct fz_pqr_leaf *leaf, struct fz_err *err) {
     struct fz_arena arena = {0};
     struct fz_pq_page_header h = {0};
@@ -380,6 +386,13 @@ static enum fz_code read_page(struct fz_pqr_leaf *leaf, struct fz_err *err) {
     size_t avail = (size_t)(leaf->end - data), len = (size_t)h.compressed_page_size;
     if (len > avail) {
         rc = fz_pqr_corrupt(leaf, err, "a page is longer than its column chunk");
+        goto out;
+    }
+    if (passes_over(leaf, &h)) {
+        leaf->skip -= h.num_values;
+        leaf->chunk_left -= h.num_values;
+        leaf->offset += (int64_t)(used + len);
+        leaf->pos = data + len;
         goto out;
     }
     if (h.has_crc && fz_crc32(0, data, len) != h.crc) {

@@ -321,9 +321,15 @@ static enum fz_code check_end(const struct fz_parquet_reader *r, struct fz_err *
 
 enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch *batch, int64_t *first_row_pos,
                                     struct fz_err *err) {
+    return fz_parquet_reader_next_upto(r, batch, FZ_BATCH_ROWS, first_row_pos, err);
+}
+
+enum fz_code fz_parquet_reader_next_upto(struct fz_parquet_reader *r, struct fz_batch *batch, size_t max_rows,
+                                         int64_t *first_row_pos, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t left = r->group->num_rows - r->rows_done, first = r->file->first_rows[r->row_group] + r->rows_done;
-    size_t n = left < (int64_t)r->batch_rows ? (size_t)left : r->batch_rows;
+    size_t n = max_rows < r->batch_rows ? max_rows : r->batch_rows;
+    n = left < (int64_t)n ? (size_t)left : n;
     batch->n_rows = 0;
     if (batch->n_columns != r->n_targets) {
         return fz_fail(err, FZ_BUG, "a batch of %zu columns is filled with %zu", batch->n_columns, r->n_targets);
@@ -341,7 +347,7 @@ enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch
         }
     }
     r->rows_done += (int64_t)n;
-    if (r->rows_done == r->group->num_rows) {
+    if (n > 0 && r->rows_done == r->group->num_rows) {
         FZ_TRY(check_end(r, err));
     }
     batch->n_rows = n;
@@ -350,6 +356,19 @@ enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *r, struct fz_batch
     }
 out:
     return rc;
+}
+
+enum fz_code fz_parquet_reader_skip(struct fz_parquet_reader *r, int64_t rows, struct fz_err *err) {
+    int64_t left = r->group->num_rows - r->rows_done;
+    if (rows < 0) {
+        return fz_fail(err, FZ_INVALID_ARG, "%s: %lld rows cannot be skipped", r->file->location, (long long)rows);
+    }
+    rows = rows < left ? rows : left;
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        r->leaves[i]->skip += rows;
+    }
+    r->rows_done += rows;
+    return FZ_OK;
 }
 
 void fz_parquet_reader_close(struct fz_parquet_reader *r) {

@@ -44,6 +44,12 @@ enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct f
 // Up to FZ_BATCH_ROWS rows into the batch's columns (storage prepared by the caller, see data/batch.h); n_rows 0 at the end.
 // Strings stay valid until the next call. `first_row_pos` (may be NULL): position in the file of the batch's first row.
 enum fz_code fz_parquet_reader_next(struct fz_parquet_reader *reader, struct fz_batch *batch, int64_t *first_row_pos, struct fz_err *err);
+// The same with at most `max_rows` rows (at least 1).
+enum fz_code fz_parquet_reader_next_upto(struct fz_parquet_reader *reader, struct fz_batch *batch, size_t max_rows, int64_t *first_row_pos,
+                                         struct fz_err *err);
+// Passes over the next `rows` rows (at most to the end of the row group). Pages of flat columns that hold only such rows are neither
+// inflated nor decoded; the work is done by the next call of next.
+enum fz_code fz_parquet_reader_skip(struct fz_parquet_reader *reader, int64_t rows, struct fz_err *err);
 void fz_parquet_reader_close(struct fz_parquet_reader *reader);
 
 #endif

@@ -146,6 +146,7 @@ struct fz_pqr_leaf {
     struct fz_pqr_conv conv;
     bool levels_only; // only the shape is wanted
     bool done; // nothing of the chunk is left
+    int64_t skip; // rows to pass over before the next one that is read
     int64_t offset; // of `pos` in the file, for messages
     const uint8_t *pos, *end;
     int64_t chunk_left; // values (levels) in pages not yet opened
@@ -183,6 +184,9 @@ enum fz_code fz_pqr_page_next(struct fz_pqr_leaf *leaf, struct fz_err *err);
 enum fz_code fz_pqr_values_plain(struct fz_pqr_leaf *leaf, size_t n, void *dst, struct fz_err *err);
 // Next `n` values that are not NULL of the page at hand.
 enum fz_code fz_pqr_values_read(struct fz_pqr_leaf *leaf, size_t n, void *dst, struct fz_err *err);
+
+// Passes over as many.
+enum fz_code fz_pqr_values_skip(struct fz_pqr_leaf *leaf, size_t n, struct fz_err *err);
 
 // What fills one column of the batch.
 enum fz_pqr_fill {

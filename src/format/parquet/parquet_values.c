@@ -338,3 +338,38 @@ enum fz_code fz_pqr_values_read(struct fz_pqr_leaf *leaf, size_t n, void *dst, s
     }
     return too_few(leaf, err);
 }
+
+static enum fz_code skip_dict(struct fz_pqr_leaf *leaf, size_t n, struct fz_err *err) {
+    while (n > 0) {
+        if (!fz_pqr_rle_run(&leaf->indexes)) {
+            return too_few(leaf, err);
+        }
+        size_t take = n < leaf->indexes.left ? n : leaf->indexes.left;
+        leaf->indexes.left -= take;
+        leaf->indexes.packed_at += take;
+        n -= take;
+    }
+    return FZ_OK;
+}
+
+enum fz_code fz_pqr_values_skip(struct fz_pqr_leaf *leaf, size_t n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_i128 values[FZ_PQR_BLOCK];
+    if (leaf->encoding == FZ_PQR_VALUES_DICT) {
+        return skip_dict(leaf, n, err);
+    }
+    if (leaf->encoding == FZ_PQR_VALUES_PLAIN && leaf->conv.src_width > 0) {
+        if (n > (size_t)(leaf->values_end - leaf->values) / leaf->conv.src_width) {
+            return too_few(leaf, err);
+        }
+        leaf->values += n * leaf->conv.src_width;
+        return FZ_OK;
+    }
+    while (n > 0) {
+        size_t take = n < FZ_PQR_BLOCK ? n : FZ_PQR_BLOCK;
+        FZ_TRY(fz_pqr_values_read(leaf, take, values, err));
+        n -= take;
+    }
+out:
+    return rc;
+}

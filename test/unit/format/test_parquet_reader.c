@@ -472,6 +472,66 @@ static void own_memory_is_filled(void **state) {
     fz_parquet_reader_close(reader);
 }
 
+// Skips and reads in steps that fall inside, on and across pages, runs and batches.
+static void read_with_skips(struct fz_parquet_file *file, const struct fz_field *fields, size_t n, uint32_t seed,
+                            check_fn check) {
+    int64_t start = 0;
+    for (size_t g = 0; g < fz_parquet_file_meta(file)->n_row_groups; g++) {
+        struct fz_batch batch = {0};
+        struct fz_parquet_reader *reader = NULL;
+        struct fz_parquet_read read = {.fields = fields, .n_fields = n, .row_group = g};
+        FZ_OK_OR_FAIL(fz_batch_init(&batch, fields, n, FZ_BATCH_ROWS, &err), &err);
+        FZ_OK_OR_FAIL(fz_parquet_reader_open(file, &read, NULL, &reader, &err), &err);
+        int64_t rows = fz_parquet_file_meta(file)->row_groups[g].num_rows, at = 0;
+        for (bool over = false; !over;) {
+            seed = seed * 1664525 + 1013904223;
+            int64_t skip = (seed >> 16) % 700, first = -1;
+            FZ_OK_OR_FAIL(fz_parquet_reader_skip(reader, skip / 2, &err), &err);
+            FZ_OK_OR_FAIL(fz_parquet_reader_skip(reader, skip - skip / 2, &err), &err);
+            FZ_OK_OR_FAIL(fz_parquet_reader_next_upto(reader, &batch, seed % 90 + 1, &first, &err), &err);
+            at = at + skip < rows ? at + skip : rows;
+            assert_int_equal(first, start + at);
+            over = batch.n_rows == 0;
+            for (size_t row = 0; row < batch.n_rows; row++) {
+                check(&batch, row, first + (int64_t)row);
+            }
+            at += (int64_t)batch.n_rows;
+        }
+        assert_int_equal(at, rows);
+        start += rows;
+        fz_parquet_reader_close(reader);
+        fz_batch_dispose(&batch);
+    }
+}
+
+static void rows_can_be_skipped(void **state) {
+    (void)state;
+    static const char *const files[] = {"flat",        "flat_v2",  "delta_v1", "lengths_v2",
+                                        "prefixes_v1", "split_v2", "fallback", "rle_bool"};
+    make_flat_fields();
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        struct fz_parquet_file *file = open_file(files[k]);
+        struct fz_field fields[22];
+        size_t n = 0;
+        for (int f = 0; f < 22; f++) {
+            if (fz_parquet_file_has_field(file, f + 1)) {
+                fields[n++] = flat_fields[f];
+            }
+        }
+        for (uint32_t seed = 1; seed <= 5; seed++) {
+            read_with_skips(file, fields, n, seed, check_flat_row);
+        }
+        fz_parquet_file_unref(file);
+    }
+    for (int v = 0; v < 2; v++) {
+        struct fz_parquet_file *file = open_file(v == 0 ? "nested" : "nested_v2");
+        for (uint32_t seed = 1; seed <= 5; seed++) {
+            read_with_skips(file, fz_parquet_file_schema(file)->fields + 1, 5, seed, check_nested_row);
+        }
+        fz_parquet_file_unref(file);
+    }
+}
+
 static void statistics_as_values(void **state) {
     (void)state;
     struct fz_parquet_file *file = open_file("flat");
@@ -623,6 +683,7 @@ int main(void) {
         TEST(nested_columns),
         TEST(nested_schema_evolution),
         TEST(own_memory_is_filled),
+        TEST(rows_can_be_skipped),
         TEST(statistics_as_values),
         TEST(types_that_do_not_fit_are_named),
         TEST(cancelled_before_the_bytes_are_there),
