@@ -6,7 +6,8 @@
 
 enum { PIECE_ROWS = 2048, MAX_DICT_BYTES = 1 << 30 };
 static const char MAGIC[] = "PAR1";
-static const char CREATED_BY[] = "frazil version 0.1.0 (build release)"; // the form that parquet-mr's version parser wants
+static const char CREATED_BY[] =
+    "frazil version 0.1.0 (build release)"; // the form that parquet-mr's version parser wants
 
 static int64_t or_default(int64_t value, int64_t otherwise) {
     return value > 0 ? value : otherwise;
@@ -34,7 +35,8 @@ static void writer_free(struct fz_parquet_writer *w) {
     fz_free(w);
 }
 
-static enum fz_code copy_key_values(struct fz_parquet_writer *w, const struct fz_parquet_write *options, struct fz_err *err) {
+static enum fz_code copy_key_values(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                                    struct fz_err *err) {
     w->key_values = fz_arena_array(&w->arena, options->n_key_values, sizeof *w->key_values);
     w->n_key_values = options->n_key_values;
     for (size_t i = 0; i < options->n_key_values; i++) {
@@ -56,12 +58,15 @@ static enum fz_code write_raw(struct fz_parquet_writer *w, const void *data, siz
 
 static enum fz_code check_options(const struct fz_parquet_write *options, struct fz_err *err) {
     if (options->codec == FZ_PQ_LZO || options->codec == FZ_PQ_LZ4) {
-        return fz_fail(err, FZ_UNSUPPORTED, "Parquet codec lzo and the old lz4 framing are not written; use zstd, snappy, gzip, brotli, lz4_raw or none");
+        return fz_fail(err, FZ_UNSUPPORTED,
+                       "Parquet codec lzo and the old lz4 framing are not written; use zstd, snappy, gzip, brotli, "
+                       "lz4_raw or none");
     }
     return FZ_OK;
 }
 
-enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parquet_write *options, struct fz_parquet_writer **out, struct fz_err *err) {
+enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parquet_write *options,
+                                    struct fz_parquet_writer **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_parquet_writer *w = NULL;
     FZ_NEW(w, err);
@@ -108,7 +113,8 @@ static enum fz_code flush_group(struct fz_parquet_writer *w, struct fz_err *err)
         rc = fz_fail_nomem(err, w->n_leaves * sizeof *columns);
         goto out;
     }
-    struct fz_pq_row_group group = {.columns = columns, .n_columns = w->n_leaves, .num_rows = w->group_rows, .file_offset = w->pos};
+    struct fz_pq_row_group group = {
+        .columns = columns, .n_columns = w->n_leaves, .num_rows = w->group_rows, .file_offset = w->pos};
     for (size_t i = 0; i < w->n_leaves; i++) {
         FZ_TRY(fz_pw_leaf_flush(w, &w->leaves[i], &columns[i], &indexes[i], err));
         group.total_byte_size += columns[i].total_uncompressed_size;
@@ -143,8 +149,8 @@ int64_t fz_parquet_writer_rows(const struct fz_parquet_writer *writer) {
     return writer->rows;
 }
 
-static enum fz_code append_piece(struct fz_parquet_writer *w, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
-                                 struct fz_err *err) {
+static enum fz_code append_piece(struct fz_parquet_writer *w, const struct fz_batch *batch, size_t from,
+                                 const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < w->n_roots; i++) {
         struct fz_pw_node *node = &w->roots[i];
@@ -169,8 +175,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
-                                      struct fz_err *err) {
+enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from,
+                                      const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (writer->broken) {
         return fz_fail(err, FZ_BUG, "rows appended to a Parquet file after an error");
@@ -235,7 +241,8 @@ static enum fz_code write_footer(struct fz_parquet_writer *w, struct fz_err *err
     fz_buf_clear(&w->body);
     fz_pq_file_encode(&w->body, &file);
     if (w->body.len > INT32_MAX) {
-        return fz_fail(err, FZ_LIMIT, "the footer of a Parquet file may not be larger than 2 GB; use larger row groups");
+        return fz_fail(err, FZ_LIMIT,
+                       "the footer of a Parquet file may not be larger than 2 GB; use larger row groups");
     }
     uint32_t length = (uint32_t)w->body.len;
     fz_buf_append(&w->body, &length, 4);
@@ -247,7 +254,8 @@ out:
 }
 
 // One side of the bounds, cut as the column's metrics mode says; *ok false when there is none.
-static enum fz_code make_bound(struct fz_arena *arena, const struct fz_pw_leaf *leaf, bool upper, struct fz_value *out, struct fz_err *err) {
+static enum fz_code make_bound(struct fz_arena *arena, const struct fz_pw_leaf *leaf, bool upper, struct fz_value *out,
+                               struct fz_err *err) {
     struct fz_value value = fz_pw_range_value(leaf, &leaf->file_range, upper);
     bool text = leaf->kind == FZ_PW_BYTES || leaf->kind == FZ_PW_FIXED;
     *out = fz_value_null(leaf->type);
@@ -271,9 +279,11 @@ static int by_field_id(const void *a, const void *b) {
     return (x->field_id > y->field_id) - (x->field_id < y->field_id);
 }
 
-static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_arena *arena, struct fz_parquet_metrics *out, struct fz_err *err) {
+static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_arena *arena,
+                                 struct fz_parquet_metrics *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_parquet_metrics m = {.record_count = w->rows, .file_size_bytes = w->pos, .n_columns = w->n_leaves, .n_split_offsets = w->n_groups};
+    struct fz_parquet_metrics m = {
+        .record_count = w->rows, .file_size_bytes = w->pos, .n_columns = w->n_leaves, .n_split_offsets = w->n_groups};
     m.columns = fz_arena_array(arena, w->n_leaves, sizeof *m.columns);
     m.split_offsets = fz_arena_array(arena, w->n_groups + 1, sizeof *m.split_offsets);
     if (m.columns == NULL || m.split_offsets == NULL) {
@@ -286,7 +296,8 @@ static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_ar
         const struct fz_pw_leaf *leaf = &w->leaves[i];
         struct fz_parquet_column_metrics *c = &m.columns[i];
         bool is_float = leaf->kind == FZ_PW_F32 || leaf->kind == FZ_PW_F64;
-        *c = (struct fz_parquet_column_metrics){.field_id = leaf->field_id, .column_size = leaf->file_size, .nan_count = -1};
+        *c = (struct fz_parquet_column_metrics){
+            .field_id = leaf->field_id, .column_size = leaf->file_size, .nan_count = -1};
         c->has_counts = leaf->max_rep == 0 && leaf->metrics != FZ_METRICS_NONE;
         c->lower = c->upper = fz_value_null(leaf->type);
         if (c->has_counts) {
@@ -306,7 +317,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_parquet_writer_close(struct fz_parquet_writer *writer, struct fz_arena *arena, struct fz_parquet_metrics *out, struct fz_err *err) {
+enum fz_code fz_parquet_writer_close(struct fz_parquet_writer *writer, struct fz_arena *arena,
+                                     struct fz_parquet_metrics *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (writer->broken) {
         rc = fz_fail(err, FZ_BUG, "a Parquet file is closed after an error");

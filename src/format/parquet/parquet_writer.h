@@ -38,7 +38,7 @@ struct fz_parquet_column_metrics {
     int32_t field_id;
     int64_t column_size, value_count, null_count, nan_count; // nan_count -1: not a float
     bool has_counts, has_bounds;
-    struct fz_value lower, upper; // truncated by the metrics mode
+    struct fz_value lower, upper; // truncated by the metrics mode; upper.is_null: no upper bound that short exists
 };
 struct fz_parquet_metrics {
     int64_t record_count, file_size_bytes;

@@ -5,8 +5,9 @@
 enum { BLOCK = 2048, SAMPLE = 4096 };
 
 enum fz_code fz_pw_fail_null(const char *name, struct fz_err *err) {
-    return fz_fail_cond(err, FZ_CONSTRAINT, "NOT_NULL_ASSERT_VIOLATION",
-                        "NULL value appeared in non-nullable field: column '%s' is required, a row to be written has NULL there", name);
+    return fz_fail_cond(
+        err, FZ_CONSTRAINT, "NOT_NULL_ASSERT_VIOLATION",
+        "NULL value appeared in non-nullable field: column '%s' is required, a row to be written has NULL there", name);
 }
 
 // ---- gathering -----------------------------------------------------------------------------------------------------------
@@ -25,7 +26,8 @@ enum fz_code fz_pw_fail_null(const char *name, struct fz_err *err) {
     } while (0)
 
 // The n values at `rows`, or at from.. when NULL, one after the other: in the column itself or in scratch (16 bytes a value).
-static const void *gather(enum fz_pw_kind kind, const struct fz_column *column, size_t from, const uint32_t *rows, size_t n, void *scratch) {
+static const void *gather(enum fz_pw_kind kind, const struct fz_column *column, size_t from, const uint32_t *rows,
+                          size_t n, void *scratch) {
     switch (kind) {
     case FZ_PW_BOOL:
         GATHER(uint8_t);
@@ -93,7 +95,8 @@ static size_t text_bytes(const struct fz_string *values, size_t n) {
 }
 
 // Text in the dictionary widens the page's range once a page, however often it comes. `values` has been indexed; n <= BLOCK.
-static void range_of_indexed(struct fz_pw_leaf *leaf, const struct fz_string *values, const uint32_t *indexes, size_t n) {
+static void range_of_indexed(struct fz_pw_leaf *leaf, const struct fz_string *values, const uint32_t *indexes,
+                             size_t n) {
     struct fz_string fresh[64];
     size_t k = 0;
     uint32_t page = (uint32_t)leaf->n_pages + 1;
@@ -147,10 +150,12 @@ out:
     return rc;
 }
 
-static enum fz_code fixed_to_bytes(struct fz_pw_leaf *leaf, const struct fz_string *values, size_t n, uint8_t *out, struct fz_err *err) {
+static enum fz_code fixed_to_bytes(struct fz_pw_leaf *leaf, const struct fz_string *values, size_t n, uint8_t *out,
+                                   struct fz_err *err) {
     for (size_t i = 0; i < n; i++, out += leaf->width) {
         if (values[i].length != leaf->width) {
-            return fz_fail(err, FZ_INVALID_ARG, "column '%s' is fixed[%zu], a value has %u bytes", leaf->name, leaf->width, values[i].length);
+            return fz_fail(err, FZ_INVALID_ARG, "column '%s' is fixed[%zu], a value has %u bytes", leaf->name,
+                           leaf->width, values[i].length);
         }
         memcpy(out, fz_string_ptr(&values[i]), leaf->width);
     }
@@ -158,8 +163,8 @@ static enum fz_code fixed_to_bytes(struct fz_pw_leaf *leaf, const struct fz_stri
 }
 
 // n present values (levels are done already).
-static enum fz_code append_values(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column, size_t from,
-                                  const uint32_t *rows, size_t n, struct fz_err *err) {
+static enum fz_code append_values(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
+                                  size_t from, const uint32_t *rows, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t m = n - at < BLOCK ? n - at : BLOCK;
@@ -215,7 +220,8 @@ static size_t row_of(size_t from, const uint32_t *selection, size_t i) {
 }
 
 // Levels into w->levels and the rows that are there into w->present; returns how many are there.
-static size_t split_nulls(struct fz_parquet_writer *w, const struct fz_column *column, size_t from, const uint32_t *selection, size_t n) {
+static size_t split_nulls(struct fz_parquet_writer *w, const struct fz_column *column, size_t from,
+                          const uint32_t *selection, size_t n) {
     uint32_t *present = w->present;
     uint8_t *levels = w->levels;
     const uint64_t *validity = column->validity;
@@ -230,8 +236,8 @@ static size_t split_nulls(struct fz_parquet_writer *w, const struct fz_column *c
     return k;
 }
 
-static enum fz_code flat_block(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column, size_t from,
-                               const uint32_t *selection, size_t n, struct fz_err *err) {
+static enum fz_code flat_block(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
+                               size_t from, const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (column->validity != NULL) {
         FZ_TRY(fz_grow((void **)&w->present, &w->present_cap, n + 1, sizeof *w->present, err));
@@ -267,15 +273,17 @@ static size_t column_text_bytes(const struct fz_column *column, size_t from, con
     return total;
 }
 
-enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column, size_t from,
-                                    const uint32_t *selection, size_t n, struct fz_err *err) {
+enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+                                    const struct fz_column *column, size_t from, const uint32_t *selection, size_t n,
+                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool text = leaf->kind == FZ_PW_BYTES || leaf->kind == FZ_PW_FIXED;
     for (size_t done = 0; done < n;) {
         size_t m = n - done;
         const uint32_t *rows = selection == NULL ? NULL : selection + done;
         if (text) { // long values: pieces that do not overshoot the page
-            while (m > 1 && leaf->page_plain_bytes + column_text_bytes(column, from + done, rows, m) > 2 * w->page_bytes_max) {
+            while (m > 1 &&
+                   leaf->page_plain_bytes + column_text_bytes(column, from + done, rows, m) > 2 * w->page_bytes_max) {
                 m /= 2;
                 if (leaf->use_dict && m <= 64) {
                     break; // many repeated long values; the dictionary keeps the page small
@@ -294,8 +302,9 @@ out:
 
 // ---- nested --------------------------------------------------------------------------------------------------------------
 
-static enum fz_code slots_block(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column, const uint32_t *slot_rows,
-                                const uint8_t *slot_defs, const uint8_t *slot_reps, size_t n, struct fz_err *err) {
+static enum fz_code slots_block(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
+                                const uint32_t *slot_rows, const uint8_t *slot_defs, const uint8_t *slot_reps, size_t n,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     FZ_TRY(fz_grow((void **)&w->present, &w->present_cap, n + 1, sizeof *w->present, err));
     FZ_TRY(fz_grow((void **)&w->levels, &w->levels_cap, n, 1, err));
@@ -326,24 +335,29 @@ out:
     return rc;
 }
 
-static size_t slots_bytes(const struct fz_pw_leaf *leaf, const struct fz_column *column, const uint32_t *slot_rows, size_t n) {
+static size_t slots_bytes(const struct fz_pw_leaf *leaf, const struct fz_column *column, const uint32_t *slot_rows,
+                          size_t n) {
     if (leaf->width > 0) {
         return n * leaf->width;
     }
     const struct fz_string *s = column->data;
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
-        total += slot_rows[i] != FZ_PW_NO_ROW && fz_column_is_valid(column, slot_rows[i]) ? s[slot_rows[i]].length + (size_t)4 : 0;
+        total += slot_rows[i] != FZ_PW_NO_ROW && fz_column_is_valid(column, slot_rows[i])
+                     ? s[slot_rows[i]].length + (size_t)4
+                     : 0;
     }
     return total;
 }
 
-enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
-                                     const struct fz_pw_slots *slots, struct fz_err *err) {
+enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+                                     const struct fz_column *column, const struct fz_pw_slots *slots,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t done = 0; done < slots->n;) {
         size_t m = slots->n - done;
-        while (m > 1 && leaf->page_plain_bytes + slots_bytes(leaf, column, slots->rows + done, m) > 2 * w->page_bytes_max) {
+        while (m > 1 &&
+               leaf->page_plain_bytes + slots_bytes(leaf, column, slots->rows + done, m) > 2 * w->page_bytes_max) {
             size_t half = m / 2; // pages begin with a row: cut before one, never inside
             while (half > 0 && slots->reps[done + half] != 0) {
                 half--;

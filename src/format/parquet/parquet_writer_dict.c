@@ -218,7 +218,8 @@ static size_t add_fixed(struct fz_pw_dict *dict, const char *values, size_t n, u
 }
 
 // Text up to 12 bytes is compared as two words, longer text after its length and first bytes agreed.
-static inline bool same_text(const struct fz_pw_dict *dict, const struct fz_pw_span *span, uint64_t head, uint64_t tail, const struct fz_string *s) {
+static inline bool same_text(const struct fz_pw_dict *dict, const struct fz_pw_span *span, uint64_t head, uint64_t tail,
+                             const struct fz_string *s) {
     if (span->head != head || span->tail != tail) {
         return false;
     }

@@ -20,7 +20,8 @@ void fz_pw_compressor_free(struct fz_parquet_writer *w) {
 }
 
 // Appends the compressed bytes. zstd keeps one context per writer: making one costs more than compressing a page.
-static enum fz_code compress(struct fz_parquet_writer *w, const void *data, size_t len, struct fz_buf *out, struct fz_err *err) {
+static enum fz_code compress(struct fz_parquet_writer *w, const void *data, size_t len, struct fz_buf *out,
+                             struct fz_err *err) {
     if (w->codec != FZ_PQ_ZSTD) {
         return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
     }
@@ -68,7 +69,8 @@ enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *le
     return FZ_OK;
 }
 
-static enum fz_code append_levels(struct fz_parquet_writer *w, const uint8_t *levels, uint8_t uniform, size_t n, uint8_t max, struct fz_err *err) {
+static enum fz_code append_levels(struct fz_parquet_writer *w, const uint8_t *levels, uint8_t uniform, size_t n,
+                                  uint8_t max, struct fz_err *err) {
     struct fz_buf *body = &w->body;
     size_t at = body->len;
     uint32_t length = 0;
@@ -107,7 +109,8 @@ static void append_booleans(struct fz_buf *body, const struct fz_buf *plain) {
 }
 
 // Levels and values into w->body; *encoding says how the values lie.
-static enum fz_code encode_body(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int *encoding, struct fz_err *err) {
+static enum fz_code encode_body(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int *encoding,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     fz_buf_clear(&w->body);
     if (leaf->max_rep > 0) {
@@ -143,12 +146,14 @@ out:
 }
 
 // Compresses `body` and appends header + page to `out`; *size: bytes of both, *raw: the same before compression.
-static enum fz_code append_page(struct fz_parquet_writer *w, struct fz_pq_page_header *header, const void *body, size_t len,
-                                struct fz_buf *compressed, struct fz_buf *out, int64_t *size, int64_t *raw, const char *name,
-                                struct fz_err *err) {
+static enum fz_code append_page(struct fz_parquet_writer *w, struct fz_pq_page_header *header, const void *body,
+                                size_t len, struct fz_buf *compressed, struct fz_buf *out, int64_t *size, int64_t *raw,
+                                const char *name, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (len > INT32_MAX) {
-        return fz_fail(err, FZ_LIMIT, "column '%s': a page of %zu bytes is more than Parquet allows; write fewer or smaller values", name, len);
+        return fz_fail(err, FZ_LIMIT,
+                       "column '%s': a page of %zu bytes is more than Parquet allows; write fewer or smaller values",
+                       name, len);
     }
     const void *bytes = body;
     size_t n = len;
@@ -178,7 +183,8 @@ out:
 }
 
 // Entry of the page index; keeps track of the order of pages.
-static enum fz_code add_page_entry(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int64_t offset, int64_t size, struct fz_err *err) {
+static enum fz_code add_page_entry(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int64_t offset, int64_t size,
+                                   struct fz_err *err) {
     enum fz_code rc = fz_grow((void **)&leaf->pages, &leaf->pages_cap, leaf->n_pages + 1, sizeof *leaf->pages, err);
     if (rc != FZ_OK) {
         return rc;
@@ -221,7 +227,8 @@ enum fz_code fz_pw_page_cut(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf
         return FZ_OK;
     }
     if (leaf->n_levels > INT32_MAX) {
-        return fz_fail(err, FZ_LIMIT, "column '%s': %zu values in one page are more than Parquet allows", leaf->name, leaf->n_levels);
+        return fz_fail(err, FZ_LIMIT, "column '%s': %zu values in one page are more than Parquet allows", leaf->name,
+                       leaf->n_levels);
     }
     struct fz_pq_page_header header = {.type = FZ_PQ_DATA_PAGE,
                                        .num_values = (int32_t)leaf->n_levels,
@@ -256,21 +263,27 @@ out:
     return rc;
 }
 
-static enum fz_code make_statistics(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_statistics *out) {
-    *out = (struct fz_pq_statistics){.null_count = leaf->chunk_nulls, .distinct_count = -1, .min_exact = true, .max_exact = true};
+static enum fz_code make_statistics(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+                                    struct fz_pq_statistics *out) {
+    *out = (struct fz_pq_statistics){
+        .null_count = leaf->chunk_nulls, .distinct_count = -1, .min_exact = true, .max_exact = true};
     if (leaf->chunk_range.set) {
-        out->has_min = fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, false, STATISTICS_MAX_LEN, &out->min, &out->min_exact);
-        out->has_max = fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max, &out->max_exact);
+        out->has_min = fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, false, STATISTICS_MAX_LEN, &out->min,
+                                        &out->min_exact);
+        out->has_max =
+            fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max, &out->max_exact);
     }
     return FZ_OK;
 }
 
-static enum fz_code make_index(struct fz_parquet_writer *w, const struct fz_pw_leaf *leaf, int64_t base, struct fz_pw_index *out, struct fz_err *err) {
+static enum fz_code make_index(struct fz_parquet_writer *w, const struct fz_pw_leaf *leaf, int64_t base,
+                               struct fz_pw_index *out, struct fz_err *err) {
     size_t n = leaf->n_pages;
     struct fz_pq_page_location *locations = fz_arena_array(&w->arena, n, sizeof *locations);
     bool *null_pages = fz_arena_array(&w->arena, n, sizeof *null_pages);
     int64_t *null_counts = fz_arena_array(&w->arena, n, sizeof *null_counts);
-    struct fz_str *mins = fz_arena_array(&w->arena, n, sizeof *mins), *maxs = fz_arena_array(&w->arena, n, sizeof *maxs);
+    struct fz_str *mins = fz_arena_array(&w->arena, n, sizeof *mins),
+                  *maxs = fz_arena_array(&w->arena, n, sizeof *maxs);
     if (locations == NULL || null_pages == NULL || null_counts == NULL || mins == NULL || maxs == NULL) {
         return fz_fail_nomem(err, n * sizeof *locations);
     }
@@ -288,7 +301,9 @@ static enum fz_code make_index(struct fz_parquet_writer *w, const struct fz_pw_l
                                                .null_pages = null_pages,
                                                .min_values = mins,
                                                .max_values = maxs,
-                                               .boundary_order = leaf->ascending ? 1 : leaf->descending ? 2 : 0,
+                                               .boundary_order = leaf->ascending    ? 1
+                                                                 : leaf->descending ? 2
+                                                                                    : 0,
                                                .null_counts = null_counts};
     return FZ_OK;
 }
@@ -299,8 +314,8 @@ static enum fz_code write_bytes(struct fz_parquet_writer *w, const struct fz_buf
     return rc;
 }
 
-enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out, struct fz_pw_index *index,
-                              struct fz_err *err) {
+enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out,
+                              struct fz_pw_index *index, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     FZ_TRY(fz_pw_page_cut(w, leaf, err));
     *out = (struct fz_pq_column_chunk){.type = leaf->physical,
@@ -323,7 +338,8 @@ enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *le
                                            .statistics = {.null_count = -1, .distinct_count = -1}};
         int64_t size = 0, raw = 0;
         fz_buf_clear(&w->body);
-        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->gather, &w->body, &size, &raw, leaf->name, err));
+        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->gather, &w->body, &size, &raw,
+                           leaf->name, err));
         out->dictionary_page_offset = w->pos;
         leaf->chunk_uncompressed += raw;
         FZ_TRY(write_bytes(w, &w->body, err));

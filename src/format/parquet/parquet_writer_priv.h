@@ -19,9 +19,9 @@ enum fz_pw_kind {
     FZ_PW_F32,
     FZ_PW_F64,
     FZ_PW_DECIMAL128, // FIXED, big-endian, minimal length
-    FZ_PW_UUID,       // FIXED(16), top bit of the batch's form flipped back
-    FZ_PW_BYTES,      // BYTE_ARRAY
-    FZ_PW_FIXED,      // FIXED(length) out of batch strings
+    FZ_PW_UUID, // FIXED(16), top bit of the batch's form flipped back
+    FZ_PW_BYTES, // BYTE_ARRAY
+    FZ_PW_FIXED, // FIXED(length) out of batch strings
 };
 
 // Smallest and greatest value. Integers, short decimals and floats (as order-preserving integers: -0.0 < +0.0, no NaN) in
@@ -39,11 +39,11 @@ struct fz_pw_dict {
     size_t width; // bytes of a value, 0: text
     uint32_t n;
     struct fz_buf values;
-    struct fz_pw_span {      // text only
+    struct fz_pw_span { // text only
         uint64_t head, tail; // the halves of the batch's string: length and prefix, rest or (above 12 bytes) 0
         uint32_t offset, length;
         uint32_t page; // number of the page that had it last
-    } *spans;
+    } * spans;
     size_t spans_cap;
     void *slots;
     size_t n_slots;
@@ -83,8 +83,8 @@ struct fz_pw_leaf {
     int64_t page_rows;
     uint32_t *indexes;
     size_t indexes_cap;
-    struct fz_buf plain;      // PLAIN bytes; one byte per boolean
-    size_t page_plain_bytes;  // what the page would weigh as PLAIN
+    struct fz_buf plain; // PLAIN bytes; one byte per boolean
+    size_t page_plain_bytes; // what the page would weigh as PLAIN
     struct fz_pw_range page_range;
     // row group being built
     bool use_dict;
@@ -168,7 +168,8 @@ struct fz_pw_slots {
 };
 
 // parquet_writer_schema.c
-enum fz_code fz_pw_schema_build(struct fz_parquet_writer *w, const struct fz_parquet_write *options, struct fz_err *err);
+enum fz_code fz_pw_schema_build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                                struct fz_err *err);
 void fz_pw_node_dispose(struct fz_pw_node *node);
 // parquet_writer_dict.c: indexes of `n` values into out; returns how many were done, fewer when the dictionary is full (or nomem).
 size_t fz_pw_dict_add(struct fz_pw_dict *dict, const void *values, size_t n, uint32_t *out);
@@ -186,27 +187,30 @@ int fz_pw_range_compare(enum fz_pw_kind kind, const struct fz_pw_range *a, const
 enum fz_code fz_pw_range_check(const struct fz_pw_range *range, struct fz_err *err);
 // The bound as Parquet statistics bytes, in `arena`; text and bytes longer than `max_len` are cut (and *exact cleared);
 // false when there is no such upper bound.
-bool fz_pw_range_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, const struct fz_pw_range *range, bool upper, size_t max_len,
-                      struct fz_str *out, bool *exact);
+bool fz_pw_range_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, const struct fz_pw_range *range,
+                      bool upper, size_t max_len, struct fz_str *out, bool *exact);
 // The bound as Iceberg value (borrows bytes from the range).
 struct fz_value fz_pw_range_value(const struct fz_pw_leaf *leaf, const struct fz_pw_range *range, bool upper);
 // parquet_writer_column.c
-enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column, size_t from,
-                                    const uint32_t *selection, size_t n, struct fz_err *err);
-enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
-                                     const struct fz_pw_slots *slots, struct fz_err *err);
+enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+                                    const struct fz_column *column, size_t from, const uint32_t *selection, size_t n,
+                                    struct fz_err *err);
+enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+                                     const struct fz_column *column, const struct fz_pw_slots *slots,
+                                     struct fz_err *err);
 enum fz_code fz_pw_fail_null(const char *name, struct fz_err *err);
 // parquet_writer_shred.c
-enum fz_code fz_pw_shred(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column, size_t from,
-                         const uint32_t *selection, size_t n, struct fz_err *err);
+enum fz_code fz_pw_shred(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+                         size_t from, const uint32_t *selection, size_t n, struct fz_err *err);
 // parquet_writer_page.c
 size_t fz_pw_leaf_page_bytes(const struct fz_pw_leaf *leaf); // of the page being filled, before compression
-enum fz_code fz_pw_page_cut(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err); // nothing when empty
+enum fz_code fz_pw_page_cut(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+                            struct fz_err *err); // nothing when empty
 enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err); // the current page and those after it
 enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err);
 // Writes the leaf's chunk at w->pos; fills the footer entry and the index.
-enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out, struct fz_pw_index *index,
-                              struct fz_err *err);
+enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out,
+                              struct fz_pw_index *index, struct fz_err *err);
 void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf);
 void fz_pw_compressor_free(struct fz_parquet_writer *w);
 // parquet_writer_rle.c: the RLE/bit-packing hybrid.

@@ -167,7 +167,8 @@ void fz_pw_range_add(struct fz_pw_range *range, enum fz_pw_kind kind, const void
     }
 }
 
-static int compare_sides(enum fz_pw_kind kind, const struct fz_pw_range *a, bool a_upper, const struct fz_pw_range *b, bool b_upper) {
+static int compare_sides(enum fz_pw_kind kind, const struct fz_pw_range *a, bool a_upper, const struct fz_pw_range *b,
+                         bool b_upper) {
     switch (kind) {
     case FZ_PW_DECIMAL128:
     case FZ_PW_UUID: {
@@ -281,8 +282,8 @@ struct fz_value fz_pw_range_value(const struct fz_pw_leaf *leaf, const struct fz
     return v;
 }
 
-static bool bytes_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, struct fz_str bytes, bool upper, size_t max_len,
-                       struct fz_str *out, bool *exact) {
+static bool bytes_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, struct fz_str bytes, bool upper,
+                       size_t max_len, struct fz_str *out, bool *exact) {
     if (bytes.len > max_len && leaf->kind == FZ_PW_BYTES) {
         struct fz_value whole = {.type = leaf->type, .u.bytes = bytes}, cut;
         if (!fz_bound_truncate(arena, &whole, max_len, upper, &cut)) {
@@ -296,8 +297,8 @@ static bool bytes_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, st
     return out->ptr != NULL || bytes.len == 0;
 }
 
-bool fz_pw_range_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, const struct fz_pw_range *range, bool upper, size_t max_len,
-                      struct fz_str *out, bool *exact) {
+bool fz_pw_range_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, const struct fz_pw_range *range,
+                      bool upper, size_t max_len, struct fz_str *out, bool *exact) {
     uint8_t raw[16];
     size_t len = leaf->width;
     struct fz_value v = fz_pw_range_value(leaf, range, upper);

@@ -9,12 +9,14 @@ struct path {
     size_t n;
 };
 
-static struct fz_pq_schema_element *add_element(struct fz_parquet_writer *w, const char *name, int repetition, int32_t id, struct fz_err *err) {
+static struct fz_pq_schema_element *add_element(struct fz_parquet_writer *w, const char *name, int repetition,
+                                                int32_t id, struct fz_err *err) {
     if (fz_grow((void **)&w->schema, &w->schema_cap, w->n_schema + 1, sizeof *w->schema, err) != FZ_OK) {
         return NULL;
     }
     struct fz_pq_schema_element *e = &w->schema[w->n_schema++];
-    *e = (struct fz_pq_schema_element){.type = -1, .repetition = repetition, .name = name, .converted = FZ_PQ_CONV_NONE, .field_id = id};
+    *e = (struct fz_pq_schema_element){
+        .type = -1, .repetition = repetition, .name = name, .converted = FZ_PQ_CONV_NONE, .field_id = id};
     return e;
 }
 
@@ -61,7 +63,8 @@ static void time_element(struct fz_pq_schema_element *e, struct fz_pw_leaf *leaf
     }
 }
 
-static enum fz_code leaf_element(struct fz_pq_schema_element *e, struct fz_pw_leaf *leaf, const struct fz_type *type, struct fz_err *err) {
+static enum fz_code leaf_element(struct fz_pq_schema_element *e, struct fz_pw_leaf *leaf, const struct fz_type *type,
+                                 struct fz_err *err) {
     switch (type->id) {
     case FZ_TYPE_BOOLEAN:
         e->type = FZ_PQ_BOOLEAN;
@@ -91,7 +94,8 @@ static enum fz_code leaf_element(struct fz_pq_schema_element *e, struct fz_pw_le
         break;
     case FZ_TYPE_DECIMAL:
         if (type->precision < 1 || type->precision > 38 || type->scale < 0 || type->scale > type->precision) {
-            return fz_fail(err, FZ_INVALID_ARG, "column '%s': decimal(%d, %d) is not a valid type", leaf->name, type->precision, type->scale);
+            return fz_fail(err, FZ_INVALID_ARG, "column '%s': decimal(%d, %d) is not a valid type", leaf->name,
+                           type->precision, type->scale);
         }
         decimal_element(e, leaf, type);
         break;
@@ -120,7 +124,8 @@ static enum fz_code leaf_element(struct fz_pq_schema_element *e, struct fz_pw_le
         break;
     case FZ_TYPE_FIXED:
         if (type->length < 1) {
-            return fz_fail(err, FZ_INVALID_ARG, "column '%s': fixed[%d] cannot be written to Parquet", leaf->name, type->length);
+            return fz_fail(err, FZ_INVALID_ARG, "column '%s': fixed[%d] cannot be written to Parquet", leaf->name,
+                           type->length);
         }
         e->type = FZ_PQ_FIXED;
         e->type_length = type->length;
@@ -140,15 +145,16 @@ static enum fz_code leaf_element(struct fz_pq_schema_element *e, struct fz_pw_le
     case FZ_TYPE_INTERVAL_CAL: {
         struct fz_buf text = {0};
         fz_type_print(&text, type);
-        enum fz_code rc = fz_fail(err, FZ_UNSUPPORTED, "column '%s': type %s cannot be written to Parquet files", leaf->name,
-                                  text.ptr != NULL ? text.ptr : "?");
+        enum fz_code rc = fz_fail(err, FZ_UNSUPPORTED, "column '%s': type %s cannot be written to Parquet files",
+                                  leaf->name, text.ptr != NULL ? text.ptr : "?");
         fz_buf_dispose(&text);
         return rc;
     }
     }
-    leaf->width = leaf->kind == FZ_PW_BOOL ? 1 : (e->type == FZ_PQ_INT32 || e->type == FZ_PQ_FLOAT) ? 4
-                  : (e->type == FZ_PQ_INT64 || e->type == FZ_PQ_DOUBLE)                             ? 8
-                                                                                                    : (size_t)e->type_length;
+    leaf->width = leaf->kind == FZ_PW_BOOL                              ? 1
+                  : (e->type == FZ_PQ_INT32 || e->type == FZ_PQ_FLOAT)  ? 4
+                  : (e->type == FZ_PQ_INT64 || e->type == FZ_PQ_DOUBLE) ? 8
+                                                                        : (size_t)e->type_length;
     leaf->physical = e->type;
     return FZ_OK;
 }
@@ -182,11 +188,13 @@ static void leaf_options(struct fz_pw_leaf *leaf, const struct fz_parquet_write 
     }
 }
 
-static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_write *options, const struct fz_field *field, const char *name,
-                          struct fz_pw_node *node, struct path *path, int depth, struct fz_err *err);
+static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                          const struct fz_field *field, const char *name, struct fz_pw_node *node, struct path *path,
+                          int depth, struct fz_err *err);
 
-static enum fz_code build_leaf(struct fz_parquet_writer *w, const struct fz_parquet_write *options, const struct fz_field *field,
-                               struct fz_pw_node *node, struct path *path, struct fz_err *err) {
+static enum fz_code build_leaf(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                               const struct fz_field *field, struct fz_pw_node *node, struct path *path,
+                               struct fz_err *err) {
     if (w->n_leaves >= MAX_LEAVES) {
         return fz_fail(err, FZ_LIMIT, "more than %d columns in one Parquet file", MAX_LEAVES);
     }
@@ -198,7 +206,11 @@ static enum fz_code build_leaf(struct fz_parquet_writer *w, const struct fz_parq
     node->kind = FZ_PW_LEAF;
     node->leaf = w->n_leaves;
     struct fz_pw_leaf *leaf = &w->leaves[w->n_leaves++];
-    *leaf = (struct fz_pw_leaf){.type = field->type, .field_id = field->id, .max_def = node->def, .max_rep = node->rep, .required = field->required};
+    *leaf = (struct fz_pw_leaf){.type = field->type,
+                                .field_id = field->id,
+                                .max_def = node->def,
+                                .max_rep = node->rep,
+                                .required = field->required};
     leaf->path = fz_arena_memdup(&w->arena, path->items, path->n * sizeof path->items[0]);
     leaf->n_path = path->n;
     leaf->name = dotted(w, path);
@@ -210,8 +222,9 @@ static enum fz_code build_leaf(struct fz_parquet_writer *w, const struct fz_parq
 }
 
 // Children of a struct, list or map; `parent` has def and rep, the children's base levels are given.
-static enum fz_code build_children(struct fz_parquet_writer *w, const struct fz_parquet_write *options, const struct fz_type *type,
-                                   struct fz_pw_node *node, struct path *path, int depth, struct fz_err *err) {
+static enum fz_code build_children(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                                   const struct fz_type *type, struct fz_pw_node *node, struct path *path, int depth,
+                                   struct fz_err *err) {
     static const char *const map_names[] = {"key", "value"};
     bool repeated = type->id != FZ_TYPE_STRUCT;
     node->children = fz_calloc(type->n_fields + 1, sizeof *node->children);
@@ -237,8 +250,9 @@ static enum fz_code build_children(struct fz_parquet_writer *w, const struct fz_
 }
 
 // `node` comes with the levels of its parent; they are raised by what the field itself adds.
-static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_write *options, const struct fz_field *field, const char *name,
-                          struct fz_pw_node *node, struct path *path, int depth, struct fz_err *err) {
+static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                          const struct fz_field *field, const char *name, struct fz_pw_node *node, struct path *path,
+                          int depth, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (depth > MAX_DEPTH) {
         return fz_fail(err, FZ_LIMIT, "column '%s': more than %d levels of nesting", path->items[0].ptr, MAX_DEPTH);
@@ -252,7 +266,8 @@ static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_w
     node->name = kept;
     node->required = field->required;
     node->def = (uint8_t)(node->def + !field->required);
-    struct fz_pq_schema_element *e = add_element(w, kept, field->required ? FZ_PQ_REQUIRED : FZ_PQ_OPTIONAL, field->id, err);
+    struct fz_pq_schema_element *e =
+        add_element(w, kept, field->required ? FZ_PQ_REQUIRED : FZ_PQ_OPTIONAL, field->id, err);
     if (e == NULL) {
         return err->code;
     }
@@ -283,14 +298,16 @@ static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_w
     if (rc == FZ_OK) {
         w->schema[at].num_children = (int32_t)node->n_children;
         if (node->n_children == 0) {
-            rc = fz_fail(err, FZ_UNSUPPORTED, "column '%s': a struct without fields cannot be written to Parquet files", kept);
+            rc = fz_fail(err, FZ_UNSUPPORTED, "column '%s': a struct without fields cannot be written to Parquet files",
+                         kept);
         }
     }
     path->n = path_before;
     return rc;
 }
 
-enum fz_code fz_pw_schema_build(struct fz_parquet_writer *w, const struct fz_parquet_write *options, struct fz_err *err) {
+enum fz_code fz_pw_schema_build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct path *path = NULL;
     FZ_NEW(path, err);

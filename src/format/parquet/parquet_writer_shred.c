@@ -3,8 +3,8 @@
 // A slot whose ancestor ended it keeps its level all the way down.
 #include "format/parquet/parquet_writer_priv.h"
 
-static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column, const struct fz_pw_slots *slots,
-                               struct fz_err *err);
+static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+                               const struct fz_pw_slots *slots, struct fz_err *err);
 
 static enum fz_code reserve(struct fz_pw_node *node, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -15,8 +15,8 @@ out:
     return rc;
 }
 
-static enum fz_code shred_struct(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column, const struct fz_pw_slots *slots,
-                                 struct fz_err *err) {
+static enum fz_code shred_struct(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+                                 const struct fz_pw_slots *slots, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_slots inner = *slots;
     if (column->validity != NULL) {
@@ -45,7 +45,8 @@ out:
 }
 
 // How many slots the elements of the lists need, NULL and empty ones counting as one.
-static enum fz_code count_slots(const struct fz_column *column, const struct fz_pw_slots *slots, size_t *out, struct fz_err *err) {
+static enum fz_code count_slots(const struct fz_column *column, const struct fz_pw_slots *slots, size_t *out,
+                                struct fz_err *err) {
     const struct fz_list_span *spans = column->data;
     uint64_t total = 0;
     for (size_t i = 0; i < slots->n; i++) {
@@ -106,8 +107,8 @@ out:
     return rc;
 }
 
-static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column, const struct fz_pw_slots *slots,
-                               struct fz_err *err) {
+static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+                               const struct fz_pw_slots *slots, struct fz_err *err) {
     switch (node->kind) {
     case FZ_PW_LEAF:
         return fz_pw_leaf_append_slots(w, &w->leaves[node->leaf], column, slots, err);
@@ -120,8 +121,8 @@ static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *n
     return FZ_OK;
 }
 
-enum fz_code fz_pw_shred(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column, size_t from,
-                         const uint32_t *selection, size_t n, struct fz_err *err) {
+enum fz_code fz_pw_shred(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+                         size_t from, const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (node->kind == FZ_PW_LEAF) {
         return fz_pw_leaf_append_flat(w, &w->leaves[node->leaf], column, from, selection, n, err);

@@ -4,7 +4,14 @@
 #include "format/puffin/puffin_priv.h"
 
 static const uint8_t DV_MAGIC[4] = {0xD1, 0xD3, 0x39, 0x64};
-enum { COOKIE_PLAIN = 12346, COOKIE_RUNS = 12347, ARRAY_MAX = 4096, BITSET_BYTES = 8192, NO_OFFSETS_BELOW = 4, MAX_KEY = INT32_MAX };
+enum {
+    COOKIE_PLAIN = 12346,
+    COOKIE_RUNS = 12347,
+    ARRAY_MAX = 4096,
+    BITSET_BYTES = 8192,
+    NO_OFFSETS_BELOW = 4,
+    MAX_KEY = INT32_MAX
+};
 
 static uint32_t le16(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8;
@@ -184,7 +191,8 @@ enum fz_code fz_dv_encode(struct fz_positions *p, struct fz_buf *out, struct fz_
         }
     }
     if (total > INT32_MAX - 16) {
-        return fz_fail(err, FZ_LIMIT, "deletion vector: %zu bytes do not fit its 4-byte length; rewrite the data file instead", total);
+        return fz_fail(err, FZ_LIMIT,
+                       "deletion vector: %zu bytes do not fit its 4-byte length; rewrite the data file instead", total);
     }
     fz_buf_reserve(out, total + 8);
     append_be32(out, (uint32_t)total);

@@ -40,7 +40,8 @@ static const roaring_bitmap_t *find_part(const struct fz_positions *p, uint32_t 
     return at < p->n_parts && p->parts[at].key == key ? p->parts[at].bitmap : NULL;
 }
 
-static enum fz_code insert_part(struct fz_positions *p, size_t at, uint32_t key, roaring_bitmap_t *bitmap, struct fz_err *err) {
+static enum fz_code insert_part(struct fz_positions *p, size_t at, uint32_t key, roaring_bitmap_t *bitmap,
+                                struct fz_err *err) {
     if (bitmap == NULL) {
         return fz_fail_nomem(err, 64);
     }
@@ -55,7 +56,8 @@ static enum fz_code insert_part(struct fz_positions *p, size_t at, uint32_t key,
     return FZ_OK;
 }
 
-enum fz_code fz_positions_append_part(struct fz_positions *p, uint32_t key, roaring_bitmap_t *bitmap, struct fz_err *err) {
+enum fz_code fz_positions_append_part(struct fz_positions *p, uint32_t key, roaring_bitmap_t *bitmap,
+                                      struct fz_err *err) {
     return insert_part(p, p->n_parts, key, bitmap, err);
 }
 
@@ -88,10 +90,12 @@ out:
 enum fz_code fz_positions_add_range(struct fz_positions *p, int64_t from, int64_t to_exclusive, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (from < 0 || to_exclusive < from) {
-        return fz_fail(err, FZ_INVALID_ARG, "row positions %lld to %lld are no range", (long long)from, (long long)to_exclusive);
+        return fz_fail(err, FZ_INVALID_ARG, "row positions %lld to %lld are no range", (long long)from,
+                       (long long)to_exclusive);
     }
     if (to_exclusive - from > MAX_RANGE) {
-        return fz_fail(err, FZ_LIMIT, "a range of %lld row positions is more than one file can have", (long long)(to_exclusive - from));
+        return fz_fail(err, FZ_LIMIT, "a range of %lld row positions is more than one file can have",
+                       (long long)(to_exclusive - from));
     }
     while (from < to_exclusive) {
         roaring_bitmap_t *bitmap = NULL;
@@ -162,7 +166,8 @@ int64_t fz_positions_count(const struct fz_positions *p) {
     return (int64_t)n;
 }
 
-enum fz_code fz_positions_each(const struct fz_positions *p, enum fz_code (*fn)(void *ctx, int64_t pos, struct fz_err *err), void *ctx,
+enum fz_code fz_positions_each(const struct fz_positions *p,
+                               enum fz_code (*fn)(void *ctx, int64_t pos, struct fz_err *err), void *ctx,
                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     uint32_t block[512];

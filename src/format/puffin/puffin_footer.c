@@ -66,7 +66,8 @@ static bool get_i64(const json_t *object, const char *key, int64_t *out) {
     return true;
 }
 
-static enum fz_code parse_fields(const json_t *object, size_t at, struct fz_arena *arena, struct fz_puffin_blob *blob, struct fz_err *err) {
+static enum fz_code parse_fields(const json_t *object, size_t at, struct fz_arena *arena, struct fz_puffin_blob *blob,
+                                 struct fz_err *err) {
     const json_t *fields = json_object_get(object, "fields");
     if (!json_is_array(fields)) {
         return bad_blob(at, "fields", err);
@@ -88,7 +89,8 @@ static enum fz_code parse_fields(const json_t *object, size_t at, struct fz_aren
     return FZ_OK;
 }
 
-static enum fz_code parse_properties(json_t *object, size_t at, struct fz_arena *arena, struct fz_puffin_blob *blob, struct fz_err *err) {
+static enum fz_code parse_properties(json_t *object, size_t at, struct fz_arena *arena, struct fz_puffin_blob *blob,
+                                     struct fz_err *err) {
     json_t *properties = json_object_get(object, "properties");
     if (properties == NULL || json_is_null(properties)) {
         return FZ_OK;
@@ -113,7 +115,8 @@ static enum fz_code parse_properties(json_t *object, size_t at, struct fz_arena 
     return FZ_OK;
 }
 
-static enum fz_code parse_blob(json_t *object, size_t at, int64_t blobs_end, struct fz_arena *arena, struct fz_puffin_blob *blob, struct fz_err *err) {
+static enum fz_code parse_blob(json_t *object, size_t at, int64_t blobs_end, struct fz_arena *arena,
+                               struct fz_puffin_blob *blob, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     blob->type = copy_text(arena, json_object_get(object, "type"));
     if (blob->type == NULL) {
@@ -141,8 +144,8 @@ out:
     return rc;
 }
 
-static enum fz_code parse_payload(const char *text, size_t len, int64_t blobs_end, struct fz_arena *arena, struct fz_puffin_blob **out, size_t *n,
-                                  struct fz_err *err) {
+static enum fz_code parse_payload(const char *text, size_t len, int64_t blobs_end, struct fz_arena *arena,
+                                  struct fz_puffin_blob **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     json_error_t problem;
     json_t *root = json_loadb(text, len, 0, &problem);
@@ -171,8 +174,8 @@ out:
 }
 
 // Payload out of the tail; reads once more when the tail was too short.
-static enum fz_code take_payload(struct fz_store *store, const char *location, int64_t size, const struct fz_buf *tail, struct fz_buf *payload,
-                                 bool *compressed, struct fz_err *err) {
+static enum fz_code take_payload(struct fz_store *store, const char *location, int64_t size, const struct fz_buf *tail,
+                                 struct fz_buf *payload, bool *compressed, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char *end = tail->ptr + tail->len;
     if (memcmp(end - 4, MAGIC, 4) != 0) {
@@ -203,8 +206,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_puffin_footer_read(struct fz_store *store, const char *location, int64_t size_bytes, struct fz_arena *arena, struct fz_puffin_blob **out,
-                                   size_t *n, struct fz_err *err) {
+enum fz_code fz_puffin_footer_read(struct fz_store *store, const char *location, int64_t size_bytes,
+                                   struct fz_arena *arena, struct fz_puffin_blob **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf tail = {0}, payload = {0}, inflated = {0};
     bool compressed = false;

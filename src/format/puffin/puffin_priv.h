@@ -17,7 +17,8 @@ struct fz_positions {
 };
 
 // Adds a bitmap, taken over, at the end; `key` is greater than all keys there are.
-enum fz_code fz_positions_append_part(struct fz_positions *p, uint32_t key, roaring_bitmap_t *bitmap, struct fz_err *err);
+enum fz_code fz_positions_append_part(struct fz_positions *p, uint32_t key, roaring_bitmap_t *bitmap,
+                                      struct fz_err *err);
 // Bytes of one 32-bit bitmap in the portable form at `data`, fully checked; 0 when it is damaged (*why says how).
 size_t fz_roaring_check(const uint8_t *data, size_t len, const char **why);
 // The 64-bit portable form without length, magic and CRC. Must fill `len` exactly.

@@ -37,8 +37,8 @@ static void describe_blob(struct fz_buf *out, const struct fz_puffin_blob *blob,
     for (size_t i = 0; i < blob->n_fields; i++) {
         fz_buf_printf(out, i > 0 ? ",%d" : "%d", blob->fields[i]);
     }
-    fz_buf_printf(out, "],\"snapshot-id\":%lld,\"sequence-number\":%lld,\"offset\":%lld,\"length\":%zu", (long long)blob->snapshot_id,
-                  (long long)blob->sequence_number, (long long)offset, len);
+    fz_buf_printf(out, "],\"snapshot-id\":%lld,\"sequence-number\":%lld,\"offset\":%lld,\"length\":%zu",
+                  (long long)blob->snapshot_id, (long long)blob->sequence_number, (long long)offset, len);
     if (blob->compression_codec != NULL) {
         fz_buf_puts(out, ",\"compression-codec\":");
         fz_json_quote(out, fz_str_of(blob->compression_codec));
@@ -52,8 +52,8 @@ static void describe_blob(struct fz_buf *out, const struct fz_puffin_blob *blob,
     fz_buf_puts(out, blob->n_properties > 0 ? "}}" : "}");
 }
 
-enum fz_code fz_puffin_writer_add(struct fz_puffin_writer *w, const struct fz_puffin_blob *blob, const void *data, size_t len, int64_t *out_offset,
-                                  struct fz_err *err) {
+enum fz_code fz_puffin_writer_add(struct fz_puffin_writer *w, const struct fz_puffin_blob *blob, const void *data,
+                                  size_t len, int64_t *out_offset, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t offset = w->pos;
     describe_blob(&w->blobs, blob, offset, len);

@@ -39,21 +39,33 @@ static inline struct fz_writer *sample_open(struct sample_sink *s) {
 enum { SAMPLE_FLAT_FIELDS = 20 };
 static inline void sample_flat_fields(struct fz_arena *arena, struct fz_field *fields) {
     const struct fz_type *types[SAMPLE_FLAT_FIELDS] = {
-        fz_type_primitive(FZ_TYPE_BOOLEAN),      fz_type_primitive(FZ_TYPE_INT),
-        fz_type_primitive(FZ_TYPE_LONG),         fz_type_primitive(FZ_TYPE_FLOAT),
-        fz_type_primitive(FZ_TYPE_DOUBLE),       fz_type_decimal(arena, 4, 2),
-        fz_type_decimal(arena, 9, 3),            fz_type_decimal(arena, 18, 4),
-        fz_type_decimal(arena, 38, 10),          fz_type_primitive(FZ_TYPE_DATE),
-        fz_type_primitive(FZ_TYPE_TIME),         fz_type_primitive(FZ_TYPE_TIMESTAMP),
-        fz_type_primitive(FZ_TYPE_TIMESTAMPTZ),  fz_type_primitive(FZ_TYPE_TIMESTAMP_NS),
-        fz_type_primitive(FZ_TYPE_TIMESTAMPTZ_NS), fz_type_primitive(FZ_TYPE_STRING),
-        fz_type_primitive(FZ_TYPE_UUID),         fz_type_fixed(arena, 5),
-        fz_type_primitive(FZ_TYPE_BINARY),       fz_type_primitive(FZ_TYPE_LONG),
+        fz_type_primitive(FZ_TYPE_BOOLEAN),
+        fz_type_primitive(FZ_TYPE_INT),
+        fz_type_primitive(FZ_TYPE_LONG),
+        fz_type_primitive(FZ_TYPE_FLOAT),
+        fz_type_primitive(FZ_TYPE_DOUBLE),
+        fz_type_decimal(arena, 4, 2),
+        fz_type_decimal(arena, 9, 3),
+        fz_type_decimal(arena, 18, 4),
+        fz_type_decimal(arena, 38, 10),
+        fz_type_primitive(FZ_TYPE_DATE),
+        fz_type_primitive(FZ_TYPE_TIME),
+        fz_type_primitive(FZ_TYPE_TIMESTAMP),
+        fz_type_primitive(FZ_TYPE_TIMESTAMPTZ),
+        fz_type_primitive(FZ_TYPE_TIMESTAMP_NS),
+        fz_type_primitive(FZ_TYPE_TIMESTAMPTZ_NS),
+        fz_type_primitive(FZ_TYPE_STRING),
+        fz_type_primitive(FZ_TYPE_UUID),
+        fz_type_fixed(arena, 5),
+        fz_type_primitive(FZ_TYPE_BINARY),
+        fz_type_primitive(FZ_TYPE_LONG),
     };
-    static const char *const names[SAMPLE_FLAT_FIELDS] = {"b",  "i",    "l",     "f",      "d",  "dec4", "dec9", "dec18", "dec38", "date",
-                                                          "time", "ts", "tstz", "ts_ns", "tstz_ns", "s", "uuid", "fixed", "bin", "r"};
+    static const char *const names[SAMPLE_FLAT_FIELDS] = {"b",       "i",     "l",    "f",     "d",   "dec4", "dec9",
+                                                          "dec18",   "dec38", "date", "time",  "ts",  "tstz", "ts_ns",
+                                                          "tstz_ns", "s",     "uuid", "fixed", "bin", "r"};
     for (int i = 0; i < SAMPLE_FLAT_FIELDS; i++) {
-        fields[i] = (struct fz_field){.id = i + 1, .name = names[i], .required = i == SAMPLE_FLAT_FIELDS - 1, .type = types[i]};
+        fields[i] =
+            (struct fz_field){.id = i + 1, .name = names[i], .required = i == SAMPLE_FLAT_FIELDS - 1, .type = types[i]};
     }
 }
 
@@ -138,7 +150,8 @@ static inline void sample_flat_value(struct fz_column *c, int column, size_t at,
 }
 
 // Every second batch lies backwards and is appended through a selection that turns it round again.
-static inline enum fz_code sample_append_batch(struct fz_parquet_writer *w, const struct fz_batch *batch, bool backwards, struct fz_err *err) {
+static inline enum fz_code sample_append_batch(struct fz_parquet_writer *w, const struct fz_batch *batch,
+                                               bool backwards, struct fz_err *err) {
     static uint32_t selection[FZ_BATCH_ROWS];
     for (size_t i = 0; i < batch->n_rows; i++) {
         selection[i] = (uint32_t)(batch->n_rows - 1 - i);
@@ -146,8 +159,9 @@ static inline enum fz_code sample_append_batch(struct fz_parquet_writer *w, cons
     return fz_parquet_writer_append(w, batch, 0, backwards ? selection : NULL, batch->n_rows, err);
 }
 
-static inline enum fz_code sample_write_flat(struct fz_writer *sink, struct fz_parquet_write options, int64_t rows, struct fz_arena *arena,
-                                             struct fz_parquet_metrics *metrics, struct fz_err *err) {
+static inline enum fz_code sample_write_flat(struct fz_writer *sink, struct fz_parquet_write options, int64_t rows,
+                                             struct fz_arena *arena, struct fz_parquet_metrics *metrics,
+                                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_field fields[SAMPLE_FLAT_FIELDS];
     struct fz_arena types = {0}, strings = {0};
@@ -194,13 +208,15 @@ static inline void sample_nested_fields(struct fz_arena *a, struct fz_field *fie
     const struct fz_type *i32 = fz_type_primitive(FZ_TYPE_INT), *i64 = fz_type_primitive(FZ_TYPE_LONG);
     const struct fz_type *str = fz_type_primitive(FZ_TYPE_STRING), *f64 = fz_type_primitive(FZ_TYPE_DOUBLE);
     struct fz_field t[] = {{.id = 13, .name = "x", .type = str}};
-    struct fz_field s[] = {{.id = 11, .name = "a", .type = i32}, {.id = 12, .name = "t", .type = fz_type_struct(a, t, 1)}};
+    struct fz_field s[] = {{.id = 11, .name = "a", .type = i32},
+                           {.id = 12, .name = "t", .type = fz_type_struct(a, t, 1)}};
     struct fz_field e[] = {{.id = 52, .name = "p", .required = true, .type = i32},
                            {.id = 53, .name = "q", .type = fz_type_list(a, 54, false, f64)}};
     fields[0] = (struct fz_field){.id = 1, .name = "r", .required = true, .type = i64};
     fields[1] = (struct fz_field){.id = 10, .name = "s", .type = fz_type_struct(a, s, 2)};
     fields[2] = (struct fz_field){.id = 20, .name = "l", .type = fz_type_list(a, 21, false, i32)};
-    fields[3] = (struct fz_field){.id = 30, .name = "ll", .type = fz_type_list(a, 31, false, fz_type_list(a, 32, false, str))};
+    fields[3] =
+        (struct fz_field){.id = 30, .name = "ll", .type = fz_type_list(a, 31, false, fz_type_list(a, 32, false, str))};
     fields[4] = (struct fz_field){.id = 40, .name = "m", .type = fz_type_map(a, 41, str, 42, false, i64)};
     fields[5] = (struct fz_field){.id = 50, .name = "ls", .type = fz_type_list(a, 51, false, fz_type_struct(a, e, 2))};
     fields[6] = (struct fz_field){.id = 60, .name = "rl", .required = true, .type = fz_type_list(a, 61, true, i64)};
@@ -219,7 +235,8 @@ static inline void sample_span(struct fz_column *c, size_t at, size_t offset, si
     ((struct fz_list_span *)c->data)[at] = (struct fz_list_span){offset, length};
 }
 
-static inline void sample_nested_row(struct fz_batch *b, size_t at, int64_t r, struct sample_fill *f, struct fz_arena *strings) {
+static inline void sample_nested_row(struct fz_batch *b, size_t at, int64_t r, struct sample_fill *f,
+                                     struct fz_arena *strings) {
     char text[64];
     struct fz_column *c = b->columns;
     ((int64_t *)c[0].data)[at] = r;
@@ -334,8 +351,9 @@ out:
     return rc;
 }
 
-static inline enum fz_code sample_write_nested(struct fz_writer *sink, struct fz_parquet_write options, int64_t rows, struct fz_arena *arena,
-                                               struct fz_parquet_metrics *metrics, struct fz_err *err) {
+static inline enum fz_code sample_write_nested(struct fz_writer *sink, struct fz_parquet_write options, int64_t rows,
+                                               struct fz_arena *arena, struct fz_parquet_metrics *metrics,
+                                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_field fields[SAMPLE_NESTED_FIELDS];
     struct fz_arena types = {0}, strings = {0};
@@ -378,8 +396,9 @@ out:
 static inline int64_t sample_text_number(int kind, int64_t r) {
     return kind == 0 ? r * 7 % 50 : kind == 3 ? r % 10 : kind == 4 ? (r < 30000 ? r % 1000 : r) : r;
 }
-static inline enum fz_code sample_write_text(struct fz_writer *sink, struct fz_parquet_write options, int kind, int64_t rows, struct fz_arena *arena,
-                                             struct fz_parquet_metrics *metrics, struct fz_err *err) {
+static inline enum fz_code sample_write_text(struct fz_writer *sink, struct fz_parquet_write options, int kind,
+                                             int64_t rows, struct fz_arena *arena, struct fz_parquet_metrics *metrics,
+                                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_field fields[] = {{.id = 1, .name = "s", .type = fz_type_primitive(FZ_TYPE_STRING)},
                                 {.id = 2, .name = "n", .required = true, .type = fz_type_primitive(FZ_TYPE_LONG)}};

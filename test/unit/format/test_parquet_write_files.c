@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "format/parquet_sample.h"
 
-static void save(const char *folder, const char *name, const struct sample_sink *sink, const struct fz_parquet_metrics *m) {
+static void save(const char *folder, const char *name, const struct sample_sink *sink,
+                 const struct fz_parquet_metrics *m) {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s.parquet", folder, name);
     FILE *f = fopen(path, "wb");
@@ -15,7 +16,8 @@ static void save(const char *folder, const char *name, const struct sample_sink 
     snprintf(path, sizeof path, "%s/%s.metrics", folder, name);
     f = fopen(path, "w");
     assert_non_null(f);
-    fprintf(f, "{\"records\":%lld,\"bytes\":%lld,\"splits\":[", (long long)m->record_count, (long long)m->file_size_bytes);
+    fprintf(f, "{\"records\":%lld,\"bytes\":%lld,\"splits\":[", (long long)m->record_count,
+            (long long)m->file_size_bytes);
     for (size_t i = 0; i < m->n_split_offsets; i++) {
         fprintf(f, "%s%lld", i > 0 ? "," : "", (long long)m->split_offsets[i]);
     }
@@ -24,7 +26,8 @@ static void save(const char *folder, const char *name, const struct sample_sink 
         const struct fz_parquet_column_metrics *c = &m->columns[i];
         fprintf(f, "%s\"%d\":{\"size\":%lld", i > 0 ? "," : "", c->field_id, (long long)c->column_size);
         if (c->has_counts) {
-            fprintf(f, ",\"values\":%lld,\"nulls\":%lld,\"nans\":%lld", (long long)c->value_count, (long long)c->null_count, (long long)c->nan_count);
+            fprintf(f, ",\"values\":%lld,\"nulls\":%lld,\"nans\":%lld", (long long)c->value_count,
+                    (long long)c->null_count, (long long)c->nan_count);
         }
         for (int upper = 0; upper < 2 && c->has_bounds; upper++) {
             struct fz_buf raw = {0}, hex = {0};
@@ -61,7 +64,11 @@ static void write_files(void **state) {
     struct sample_sink sink;
     char name[64];
     const struct fz_key_value kv[] = {{"iceberg.schema", "{}"}, {"delete-type", "position"}};
-    struct fz_parquet_write base = {.level = -1, .default_metrics = FZ_METRICS_TRUNCATE, .default_metrics_length = 16, .key_values = kv, .n_key_values = 2};
+    struct fz_parquet_write base = {.level = -1,
+                                    .default_metrics = FZ_METRICS_TRUNCATE,
+                                    .default_metrics_length = 16,
+                                    .key_values = kv,
+                                    .n_key_values = 2};
     for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
         base.codec = codecs[i].codec;
         snprintf(name, sizeof name, "flat_%s", codecs[i].name);

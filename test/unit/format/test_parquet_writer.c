@@ -8,7 +8,8 @@
 #include "format/parquet/parquet_writer_priv.h"
 #include "format/parquet_sample.h"
 
-static const struct fz_parquet_write DEFAULTS = {.codec = FZ_PQ_ZSTD, .level = -1, .default_metrics = FZ_METRICS_TRUNCATE, .default_metrics_length = 16};
+static const struct fz_parquet_write DEFAULTS = {
+    .codec = FZ_PQ_ZSTD, .level = -1, .default_metrics = FZ_METRICS_TRUNCATE, .default_metrics_length = 16};
 
 static void rle_hybrid_as_in_the_spec(void **state) {
     (void)state;
@@ -78,20 +79,26 @@ static void pages_end_at_the_same_rows(void **state) {
         const struct fz_pq_row_group *group = &o.file.row_groups[g];
         int64_t rows = g < 2 ? 42000 : 16000;
         assert_int_equal(group->num_rows, rows);
-        assert_int_equal(o.metrics.split_offsets[g], group->columns[0].dictionary_page_offset > 0 ? group->columns[0].dictionary_page_offset
-                                                                                               : group->columns[0].data_page_offset);
+        assert_int_equal(o.metrics.split_offsets[g], group->columns[0].dictionary_page_offset > 0
+                                                         ? group->columns[0].dictionary_page_offset
+                                                         : group->columns[0].data_page_offset);
         for (size_t c = 0; c < SAMPLE_FLAT_FIELDS; c++) {
             const struct fz_pq_column_chunk *chunk = &group->columns[c];
             struct fz_pq_offset_index offsets;
             struct fz_pq_column_index index;
-            FZ_OK_OR_FAIL(fz_pq_offset_index_decode(&o.arena, o.sink.bytes.ptr + chunk->offset_index_offset, (size_t)chunk->offset_index_length, &offsets, &err), &err);
+            FZ_OK_OR_FAIL(fz_pq_offset_index_decode(&o.arena, o.sink.bytes.ptr + chunk->offset_index_offset,
+                                                    (size_t)chunk->offset_index_length, &offsets, &err),
+                          &err);
             assert_int_equal(offsets.n_pages, g < 2 ? 3 : 1);
-            FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset, (size_t)chunk->column_index_length, &index, &err), &err);
+            FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset,
+                                                    (size_t)chunk->column_index_length, &index, &err),
+                          &err);
             assert_int_equal(index.n_pages, offsets.n_pages);
             int64_t nulls = 0;
             for (size_t p = 0; p < offsets.n_pages; p++) {
                 assert_int_equal(offsets.pages[p].first_row_index, (int64_t)p * 20000);
-                int64_t from = first + (int64_t)p * 20000, to = p + 1 < offsets.n_pages ? from + 20000 : first + rows, here = 0;
+                int64_t from = first + (int64_t)p * 20000, to = p + 1 < offsets.n_pages ? from + 20000 : first + rows,
+                        here = 0;
                 for (int64_t r = from; r < to; r++) {
                     here += sample_is_null((int)c, r);
                 }
@@ -100,7 +107,10 @@ static void pages_end_at_the_same_rows(void **state) {
                 nulls += here;
                 struct fz_pq_page_header header;
                 size_t used = 0;
-                FZ_OK_OR_FAIL(fz_pq_page_header_decode(&o.arena, o.sink.bytes.ptr + offsets.pages[p].offset, (size_t)offsets.pages[p].compressed_page_size, &header, &used, &err), &err);
+                FZ_OK_OR_FAIL(fz_pq_page_header_decode(&o.arena, o.sink.bytes.ptr + offsets.pages[p].offset,
+                                                       (size_t)offsets.pages[p].compressed_page_size, &header, &used,
+                                                       &err),
+                              &err);
                 assert_int_equal((int64_t)used + header.compressed_page_size, offsets.pages[p].compressed_page_size);
                 assert_int_equal(header.num_values, to - from);
                 assert_true(header.has_crc);
@@ -108,9 +118,12 @@ static void pages_end_at_the_same_rows(void **state) {
             assert_int_equal(chunk->statistics.null_count, nulls);
             assert_int_equal(chunk->num_values, rows);
         }
-        const struct fz_pq_column_chunk *r = &group->columns[SAMPLE_FLAT_FIELDS - 1]; // r: ascending, its bounds are its ends
+        const struct fz_pq_column_chunk *r =
+            &group->columns[SAMPLE_FLAT_FIELDS - 1]; // r: ascending, its bounds are its ends
         struct fz_pq_column_index index;
-        FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + r->column_index_offset, (size_t)r->column_index_length, &index, &err), &err);
+        FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + r->column_index_offset,
+                                                (size_t)r->column_index_length, &index, &err),
+                      &err);
         assert_int_equal(index.boundary_order, 1);
         int64_t lo, hi, last = first + rows - 1;
         memcpy(&lo, r->statistics.min.ptr, 8);
@@ -122,7 +135,8 @@ static void pages_end_at_the_same_rows(void **state) {
 }
 
 // One optional column with the given values; `null` rows are NULL.
-static void write_column(struct opened *o, const struct fz_type *type, struct fz_parquet_write options, size_t n, void (*fill)(struct fz_column *, size_t)) {
+static void write_column(struct opened *o, const struct fz_type *type, struct fz_parquet_write options, size_t n,
+                         void (*fill)(struct fz_column *, size_t)) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_field field = {.id = 9, .name = "v", .type = type};
     struct fz_batch batch = {0};
@@ -174,7 +188,8 @@ static void floats_follow_the_rules_of_the_specs(void **state) {
     write_column(&o, f64, DEFAULTS, 400, fill_zeros);
     const struct fz_pq_statistics *s = &o.file.row_groups[0].columns[0].statistics;
     assert_true(s->has_min && s->has_max && s->null_count == 100);
-    assert_true(as_double(s->min) == 0 && signbit(as_double(s->min)) && as_double(s->max) == 0 && !signbit(as_double(s->max)));
+    assert_true(as_double(s->min) == 0 && signbit(as_double(s->min)) && as_double(s->max) == 0 &&
+                !signbit(as_double(s->max)));
     const struct fz_parquet_column_metrics *m = &o.metrics.columns[0];
     assert_true(m->has_bounds && m->value_count == 400 && m->null_count == 100 && m->nan_count == 100);
     assert_true(signbit(m->lower.u.f64) && !signbit(m->upper.u.f64)); // Iceberg: -0.0 < +0.0
@@ -191,7 +206,8 @@ static void floats_follow_the_rules_of_the_specs(void **state) {
     write_column(&o, f64, DEFAULTS, 10, fill_nan);
     s = &o.file.row_groups[0].columns[0].statistics;
     assert_false(s->has_min || s->has_max);
-    assert_int_equal(o.file.row_groups[0].columns[0].column_index_offset, -1); // a page of NaN only cannot be in a column index
+    assert_int_equal(o.file.row_groups[0].columns[0].column_index_offset,
+                     -1); // a page of NaN only cannot be in a column index
     assert_true(o.file.row_groups[0].columns[0].offset_index_offset > 0);
     assert_false(o.metrics.columns[0].has_bounds);
     assert_int_equal(o.metrics.columns[0].nan_count, 10);
@@ -202,7 +218,9 @@ static void floats_follow_the_rules_of_the_specs(void **state) {
     const struct fz_pq_column_chunk *chunk = &o.file.row_groups[0].columns[0];
     struct fz_pq_column_index index;
     struct fz_err err = FZ_ERR_INIT;
-    FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset, (size_t)chunk->column_index_length, &index, &err), &err);
+    FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset,
+                                            (size_t)chunk->column_index_length, &index, &err),
+                  &err);
     assert_true(index.n_pages == 1 && index.null_pages[0] && index.null_counts[0] == 10);
     assert_false(o.metrics.columns[0].has_bounds);
     dispose(&o);
@@ -233,7 +251,9 @@ static void long_text_is_cut_in_statistics_and_bounds(void **state) {
     assert_int_equal(s->min.ptr[255], 'a');
     assert_int_equal(s->max.ptr[255], 'b');
     struct fz_pq_column_index index;
-    FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset, (size_t)chunk->column_index_length, &index, &err), &err);
+    FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset,
+                                            (size_t)chunk->column_index_length, &index, &err),
+                  &err);
     assert_int_equal(index.min_values[0].len, 64);
     assert_int_equal(index.max_values[0].len, 64);
     assert_int_equal(o.metrics.columns[0].lower.u.bytes.len, 16);
@@ -258,15 +278,19 @@ static void long_text_is_cut_in_statistics_and_bounds(void **state) {
     o = (struct opened){0};
     column.metrics = FZ_METRICS_NONE;
     write_column(&o, text, options, 10, fill_long);
-    assert_true(!o.metrics.columns[0].has_counts && !o.metrics.columns[0].has_bounds && o.metrics.columns[0].column_size > 0);
+    assert_true(!o.metrics.columns[0].has_counts && !o.metrics.columns[0].has_bounds &&
+                o.metrics.columns[0].column_size > 0);
     dispose(&o);
 
     o = (struct opened){0};
     write_column(&o, text, DEFAULTS, 10, fill_highest);
     chunk = &o.file.row_groups[0].columns[0];
-    FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset, (size_t)chunk->column_index_length, &index, &err), &err);
+    FZ_OK_OR_FAIL(fz_pq_column_index_decode(&o.arena, o.sink.bytes.ptr + chunk->column_index_offset,
+                                            (size_t)chunk->column_index_length, &index, &err),
+                  &err);
     assert_int_equal(index.max_values[0].len, 400); // no shorter upper bound exists
-    assert_true(o.metrics.columns[0].has_bounds && o.metrics.columns[0].upper.is_null && !o.metrics.columns[0].lower.is_null);
+    assert_true(o.metrics.columns[0].has_bounds && o.metrics.columns[0].upper.is_null &&
+                !o.metrics.columns[0].lower.is_null);
     dispose(&o);
 }
 
@@ -327,8 +351,10 @@ static void what_cannot_be_written_is_refused(void **state) {
         const struct fz_type *type;
         enum fz_pq_codec codec;
         enum fz_code code;
-    } cases[] = {{fz_type_primitive(FZ_TYPE_VARIANT), FZ_PQ_ZSTD, FZ_UNSUPPORTED}, {fz_type_struct(&arena, NULL, 0), FZ_PQ_ZSTD, FZ_UNSUPPORTED},
-                 {fz_type_primitive(FZ_TYPE_UNKNOWN), FZ_PQ_ZSTD, FZ_UNSUPPORTED}, {deep, FZ_PQ_ZSTD, FZ_LIMIT},
+    } cases[] = {{fz_type_primitive(FZ_TYPE_VARIANT), FZ_PQ_ZSTD, FZ_UNSUPPORTED},
+                 {fz_type_struct(&arena, NULL, 0), FZ_PQ_ZSTD, FZ_UNSUPPORTED},
+                 {fz_type_primitive(FZ_TYPE_UNKNOWN), FZ_PQ_ZSTD, FZ_UNSUPPORTED},
+                 {deep, FZ_PQ_ZSTD, FZ_LIMIT},
                  {fz_type_primitive(FZ_TYPE_INT), FZ_PQ_LZO, FZ_UNSUPPORTED}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fz_err err = FZ_ERR_INIT;
@@ -350,7 +376,8 @@ static void what_cannot_be_written_is_refused(void **state) {
 
 // ---- back through the reader -------------------------------------------------------------------------------------------------
 
-typedef void (*make_row)(struct fz_batch *batch, size_t at, int64_t r, struct sample_fill *fill, struct fz_arena *strings);
+typedef void (*make_row)(struct fz_batch *batch, size_t at, int64_t r, struct sample_fill *fill,
+                         struct fz_arena *strings);
 
 static void flat_row(struct fz_batch *batch, size_t at, int64_t r, struct sample_fill *fill, struct fz_arena *strings) {
     (void)fill;
@@ -401,7 +428,8 @@ static void read_back(struct opened *o, const struct fz_field *fields, size_t n,
                     flat_row(&want, i, r, &fill, &strings);
                 }
                 for (size_t c = 0; c < n; c++) {
-                    struct fz_value a = fz_value_at(&got.columns[c], i, &values), b = fz_value_at(&want.columns[c], i, &values);
+                    struct fz_value a = fz_value_at(&got.columns[c], i, &values),
+                                    b = fz_value_at(&want.columns[c], i, &values);
                     if (!fz_value_equal(&a, &b)) {
                         print_error("row %lld of column %s differs\n", (long long)r, fields[c].name);
                         fail();
@@ -422,7 +450,8 @@ static void read_back(struct opened *o, const struct fz_field *fields, size_t n,
 
 static void every_value_comes_back(void **state) {
     (void)state;
-    static const enum fz_pq_codec codecs[] = {FZ_PQ_UNCOMPRESSED, FZ_PQ_SNAPPY, FZ_PQ_GZIP, FZ_PQ_BROTLI, FZ_PQ_ZSTD, FZ_PQ_LZ4_RAW};
+    static const enum fz_pq_codec codecs[] = {FZ_PQ_UNCOMPRESSED, FZ_PQ_SNAPPY, FZ_PQ_GZIP,
+                                              FZ_PQ_BROTLI,       FZ_PQ_ZSTD,   FZ_PQ_LZ4_RAW};
     struct fz_field fields[SAMPLE_FLAT_FIELDS];
     struct fz_arena types = {0};
     sample_flat_fields(&types, fields);

@@ -22,9 +22,16 @@ static void writes_the_layout_of_the_spec(void **state) {
     FZ_OK_OR_FAIL(fz_puffin_writer_open(sink, &w, &err), &err);
     const int32_t fields[] = {2147483645};
     struct fz_puffin_property properties[] = {{"referenced-data-file", "s3://b/\"q\".parquet"}, {"cardinality", "5"}};
-    struct fz_puffin_blob dv = {.type = "deletion-vector-v1", .fields = fields, .n_fields = 1, .snapshot_id = -1, .sequence_number = -1,
-                                .properties = properties, .n_properties = 2};
-    struct fz_puffin_blob sketch = {.type = "apache-datasketches-theta-v1", .snapshot_id = 9223372036854775807, .sequence_number = 7,
+    struct fz_puffin_blob dv = {.type = "deletion-vector-v1",
+                                .fields = fields,
+                                .n_fields = 1,
+                                .snapshot_id = -1,
+                                .sequence_number = -1,
+                                .properties = properties,
+                                .n_properties = 2};
+    struct fz_puffin_blob sketch = {.type = "apache-datasketches-theta-v1",
+                                    .snapshot_id = 9223372036854775807,
+                                    .sequence_number = 7,
                                     .compression_codec = "zstd"};
     int64_t at[2], size = 0;
     FZ_OK_OR_FAIL(fz_puffin_writer_add(w, &dv, "abcde", 5, &at[0], &err), &err);
@@ -34,9 +41,11 @@ static void writes_the_layout_of_the_spec(void **state) {
     assert_int_equal(at[1], 9);
     FZ_OK_OR_FAIL(fz_store_read_all(store, PLACE, 100000, &bytes, &err), &err);
     static const char json[] =
-        "{\"blobs\":[{\"type\":\"deletion-vector-v1\",\"fields\":[2147483645],\"snapshot-id\":-1,\"sequence-number\":-1,\"offset\":4,"
+        "{\"blobs\":[{\"type\":\"deletion-vector-v1\",\"fields\":[2147483645],\"snapshot-id\":-1,\"sequence-number\":-"
+        "1,\"offset\":4,"
         "\"length\":5,\"properties\":{\"referenced-data-file\":\"s3://b/\\\"q\\\".parquet\",\"cardinality\":\"5\"}},"
-        "{\"type\":\"apache-datasketches-theta-v1\",\"fields\":[],\"snapshot-id\":9223372036854775807,\"sequence-number\":7,\"offset\":9,"
+        "{\"type\":\"apache-datasketches-theta-v1\",\"fields\":[],\"snapshot-id\":9223372036854775807,\"sequence-"
+        "number\":7,\"offset\":9,"
         "\"length\":3,\"compression-codec\":\"zstd\"}],\"properties\":{\"created-by\":\"frazil 0.1.0\"}}";
     size_t n = sizeof json - 1;
     assert_int_equal(bytes.len, 4 + 8 + 4 + n + 12);
@@ -83,7 +92,8 @@ static enum fz_code read_footer_of(const void *payload, size_t len, uint32_t fla
 }
 
 #define BLOB(offset, length)                                                                                           \
-    "{\"type\":\"t\",\"fields\":[1],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":" offset ",\"length\":" length "}"
+    "{\"type\":\"t\",\"fields\":[1],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":" offset ",\"length\":" length  \
+    "}"
 
 static void compressed_and_long_footers(void **state) {
     (void)state;
@@ -117,13 +127,27 @@ static void compressed_and_long_footers(void **state) {
 static void damaged_footers_are_refused(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "", "[]", "{}", "{\"blobs\":{}}", "{\"blobs\":[5]}", "{\"blobs\":[" BLOB("4", "5") "]}", "{\"blobs\":[" BLOB("3", "1") "]}",
-        "{\"blobs\":[" BLOB("-1", "1") "]}", "{\"blobs\":[" BLOB("4", "-1") "]}", "{\"blobs\":[" BLOB("4", "9223372036854775807") "]}",
-        "{\"blobs\":[" BLOB("9223372036854775807", "4") "]}", "{\"blobs\":[" BLOB("4", "18446744073709551616") "]}",
-        "{\"blobs\":[" BLOB("\"4\"", "1") "]}", "{\"blobs\":[{\"fields\":[],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":4,\"length\":0}]}",
-        "{\"blobs\":[{\"type\":\"t\",\"fields\":[1.5],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":4,\"length\":0}]}",
-        "{\"blobs\":[{\"type\":\"t\",\"fields\":[],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":4,\"length\":0,\"properties\":{\"a\":1}}]}",
-        "{\"blobs\":[", "{\"blobs\":[]} x", "{\"blobs\":[],\"a\":\"\xFF\"}",
+        "",
+        "[]",
+        "{}",
+        "{\"blobs\":{}}",
+        "{\"blobs\":[5]}",
+        "{\"blobs\":[" BLOB("4", "5") "]}",
+        "{\"blobs\":[" BLOB("3", "1") "]}",
+        "{\"blobs\":[" BLOB("-1", "1") "]}",
+        "{\"blobs\":[" BLOB("4", "-1") "]}",
+        "{\"blobs\":[" BLOB("4", "9223372036854775807") "]}",
+        "{\"blobs\":[" BLOB("9223372036854775807", "4") "]}",
+        "{\"blobs\":[" BLOB("4", "18446744073709551616") "]}",
+        "{\"blobs\":[" BLOB("\"4\"", "1") "]}",
+        "{\"blobs\":[{\"fields\":[],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":4,\"length\":0}]}",
+        "{\"blobs\":[{\"type\":\"t\",\"fields\":[1.5],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":4,\"length\":"
+        "0}]}",
+        "{\"blobs\":[{\"type\":\"t\",\"fields\":[],\"snapshot-id\":1,\"sequence-number\":1,\"offset\":4,\"length\":0,"
+        "\"properties\":{\"a\":1}}]}",
+        "{\"blobs\":[",
+        "{\"blobs\":[]} x",
+        "{\"blobs\":[],\"a\":\"\xFF\"}",
     };
     size_t n = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -150,8 +174,9 @@ static void footers_of_other_writers(void **state) {
         const char *name;
         size_t blobs;
         int64_t offset, length; // of the first blob
-        int64_t positions;      // in it, -1: no deletion vector
-    } files[] = {               // from Iceberg Java and pyroaring
+        int64_t positions; // in it, -1: no deletion vector
+    } files[] = {
+        // from Iceberg Java and pyroaring
         {"iceberg-empty-puffin-uncompressed.bin", 0, 0, 0, -1},
         {"iceberg-go-deletion-vector-v1.puffin", 1, 4, 50, 5},
         {"iceberg-go-multi-blob-dv.puffin", 2, 4, 46, 3},
@@ -185,7 +210,8 @@ static void footers_of_other_writers(void **state) {
         if (files[i].positions >= 0) {
             char *bytes = malloc((size_t)blobs[0].length);
             struct fz_positions *p = NULL;
-            FZ_OK_OR_FAIL(fz_store_read(store, path, blobs[0].offset, (size_t)blobs[0].length, bytes, NULL, &err), &err);
+            FZ_OK_OR_FAIL(fz_store_read(store, path, blobs[0].offset, (size_t)blobs[0].length, bytes, NULL, &err),
+                          &err);
             FZ_OK_OR_FAIL(fz_dv_decode(bytes, (size_t)blobs[0].length, &p, &err), &err);
             assert_int_equal(fz_positions_count(p), files[i].positions);
             struct fz_buf again = {0}; // Java's and Go's bytes again
@@ -211,8 +237,10 @@ static void footers_of_other_writers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(writes_the_layout_of_the_spec), FZ_TEST(compressed_and_long_footers),
-        FZ_TEST(damaged_footers_are_refused),   FZ_TEST(footers_of_other_writers),
+        FZ_TEST(writes_the_layout_of_the_spec),
+        FZ_TEST(compressed_and_long_footers),
+        FZ_TEST(damaged_footers_are_refused),
+        FZ_TEST(footers_of_other_writers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,11 +35,14 @@ static void sets_agree_with_arithmetic(void **state) {
         FZ_OK_OR_FAIL(fz_positions_add(p, i, &err), &err);
     }
     FZ_OK_OR_FAIL(fz_positions_add(p, INT64_MAX, &err), &err);
-    FZ_OK_OR_FAIL(fz_positions_add_range(q, far - 10, far + 10, &err), &err); // crosses from one 32-bit bitmap into the next
+    FZ_OK_OR_FAIL(fz_positions_add_range(q, far - 10, far + 10, &err),
+                  &err); // crosses from one 32-bit bitmap into the next
     assert_int_equal(fz_positions_count(p), 100001);
     assert_int_equal(fz_positions_count(q), 20);
-    assert_true(fz_positions_contains(q, far - 10) && fz_positions_contains(q, far) && fz_positions_contains(q, far + 9));
-    assert_false(fz_positions_contains(q, far - 11) || fz_positions_contains(q, far + 10) || fz_positions_contains(q, -1));
+    assert_true(fz_positions_contains(q, far - 10) && fz_positions_contains(q, far) &&
+                fz_positions_contains(q, far + 9));
+    assert_false(fz_positions_contains(q, far - 11) || fz_positions_contains(q, far + 10) ||
+                 fz_positions_contains(q, -1));
     FZ_OK_OR_FAIL(fz_positions_union(p, q, &err), &err);
     FZ_OK_OR_FAIL(fz_positions_union(p, p, &err), &err);
     assert_int_equal(fz_positions_count(p), 100021);
@@ -74,11 +77,11 @@ static void blob_has_the_layout_of_the_specs(void **state) {
     }
     FZ_OK_OR_FAIL(fz_dv_encode(p, &out, &err), &err);
     static const uint8_t want[] = {
-        0, 0, 0, 42, 0xD1, 0xD3, 0x39, 0x64,      // length (big-endian), magic
-        1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,       // one bitmap, key 0
-        0x3A, 0x30, 0, 0, 1, 0, 0, 0,             // cookie 12346, one container
-        0, 0, 4, 0, 16, 0, 0, 0,                  // its key, cardinality - 1, offset
-        1, 0, 3, 0, 5, 0, 7, 0, 9, 0,             // the array
+        0,    0,    0, 42, 0xD1, 0xD3, 0x39, 0x64, // length (big-endian), magic
+        1,    0,    0, 0,  0,    0,    0,    0,    0, 0, 0, 0, // one bitmap, key 0
+        0x3A, 0x30, 0, 0,  1,    0,    0,    0, // cookie 12346, one container
+        0,    0,    4, 0,  16,   0,    0,    0, // its key, cardinality - 1, offset
+        1,    0,    3, 0,  5,    0,    7,    0,    9, 0, // the array
     };
     assert_int_equal(out.len, sizeof want + 4);
     assert_memory_equal(out.ptr, want, sizeof want);
@@ -113,7 +116,7 @@ static void every_container_kind_round_trips(void **state) {
     struct fz_positions *p = NULL;
     FZ_OK_OR_FAIL(fz_positions_new(&p, &err), &err);
     round_trip(p); // empty
-    FZ_OK_OR_FAIL(fz_positions_add_range(p, 0, 70000, &err), &err);     // runs
+    FZ_OK_OR_FAIL(fz_positions_add_range(p, 0, 70000, &err), &err); // runs
     for (int64_t i = 0; i < 60000; i += 2) {
         FZ_OK_OR_FAIL(fz_positions_add(p, 200000 + i, &err), &err); // bitset
     }
@@ -144,7 +147,8 @@ static void damage_is_noticed(void **state) {
         p = NULL;
         assert_int_equal(fz_dv_decode(blob.ptr, blob.len, &p, &err), FZ_CORRUPT);
         fz_err_reset(&err);
-        if (bit >= 64 && bit < (blob.len - 4) * 8 && fz_positions_decode_vector(blob.ptr + 8, blob.len - 12, &p, &err) == FZ_OK) {
+        if (bit >= 64 && bit < (blob.len - 4) * 8 &&
+            fz_positions_decode_vector(blob.ptr + 8, blob.len - 12, &p, &err) == FZ_OK) {
             round_trip(p);
             fz_positions_free(p);
         }
@@ -192,7 +196,8 @@ static void blobs_of_other_writers(void **state) {
         bool blob;
         int64_t count;
         uint64_t hash;
-    } files[] = { // counts and hashes recorded with pyroaring and Iceberg Java
+    } files[] = {
+        // counts and hashes recorded with pyroaring and Iceberg Java
         {"iceberg/dv/64map32bitvals.bin", false, 10, 0x481a6e9064cc7bc7},
         {"iceberg/dv/64mapempty.bin", false, 0, 0xef46db3751d8e999},
         {"iceberg/dv/64mapspreadvals.bin", false, 100, 0xa30ea07f597dc35d},
@@ -206,7 +211,8 @@ static void blobs_of_other_writers(void **state) {
         struct fz_buf bytes = {0}, again = {0};
         struct fz_positions *p = NULL;
         assert_true(read_file(folder, files[i].name, &bytes));
-        enum fz_code rc = files[i].blob ? fz_dv_decode(bytes.ptr, bytes.len, &p, &err) : fz_positions_decode_vector(bytes.ptr, bytes.len, &p, &err);
+        enum fz_code rc = files[i].blob ? fz_dv_decode(bytes.ptr, bytes.len, &p, &err)
+                                        : fz_positions_decode_vector(bytes.ptr, bytes.len, &p, &err);
         if (files[i].count < 0) {
             assert_int_equal(rc, FZ_CORRUPT);
         } else {
@@ -227,8 +233,9 @@ static void blobs_of_other_writers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(sets_agree_with_arithmetic),       FZ_TEST(blob_has_the_layout_of_the_specs), FZ_TEST(every_container_kind_round_trips),
-        FZ_TEST(damage_is_noticed),                FZ_TEST(blobs_of_other_writers),
+        FZ_TEST(sets_agree_with_arithmetic),       FZ_TEST(blob_has_the_layout_of_the_specs),
+        FZ_TEST(every_container_kind_round_trips), FZ_TEST(damage_is_noticed),
+        FZ_TEST(blobs_of_other_writers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
