@@ -1,19 +1,11 @@
 // Reads the structures of parquet.thrift into plain data: footer, page headers, page index. Bytes are not trusted: every count is
 // held against the bytes that are left before memory is taken for it, and what a reader relies on is checked here once.
-#include "format/parquet/parquet_meta.h"
-#include "format/parquet/parquet_thrift.h"
-
-// What is being decoded: input, arena, and the first thing that went wrong.
-struct decoder {
-    struct fz_thrift_in in;
-    struct fz_arena *arena;
-    bool no_memory;
-};
+#include "format/parquet/parquet_meta_decode.h"
 
 // Fewest bytes that a well-formed element takes; keeps a short hostile footer from asking for much memory.
-enum { MIN_SCHEMA_ELEMENT = 3, MIN_COLUMN_CHUNK = 8, MIN_ROW_GROUP = 7, MIN_KEY_VALUE = 3, MIN_PAGE_LOCATION = 7 };
+enum { MIN_SCHEMA_ELEMENT = 3, MIN_COLUMN_CHUNK = 8, MIN_ROW_GROUP = 7, MIN_KEY_VALUE = 3 };
 
-static void *take(struct decoder *d, size_t n, size_t size) {
+void *fz_pq_decoder_take(struct fz_pq_decoder *d, size_t n, size_t size) {
     void *p = fz_arena_array(d->arena, n > 0 ? n : 1, size);
     if (p == NULL) {
         d->no_memory = true;
@@ -22,7 +14,7 @@ static void *take(struct decoder *d, size_t n, size_t size) {
     return p;
 }
 
-static struct fz_str keep(struct decoder *d, struct fz_str s) {
+struct fz_str fz_pq_decoder_keep(struct fz_pq_decoder *d, struct fz_str s) {
     const char *p = fz_arena_strndup(d->arena, s.ptr, s.len);
     if (p == NULL) {
         d->no_memory = true;
@@ -32,23 +24,23 @@ static struct fz_str keep(struct decoder *d, struct fz_str s) {
     return (struct fz_str){p, s.len};
 }
 
-static bool get_kept(struct decoder *d, const struct fz_thrift_field *f, struct fz_str *out) {
+static bool fz_pq_decoder_get(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_str *out) {
     struct fz_str s;
     if (!fz_thrift_get_binary(&d->in, f, &s)) {
         return false;
     }
-    *out = keep(d, s);
+    *out = fz_pq_decoder_keep(d, s);
     return d->in.fault == NULL;
 }
 
-static void get_text(struct decoder *d, const struct fz_thrift_field *f, const char **out) {
+static void get_text(struct fz_pq_decoder *d, const struct fz_thrift_field *f, const char **out) {
     struct fz_str s;
-    if (get_kept(d, f, &s)) {
+    if (fz_pq_decoder_get(d, f, &s)) {
         *out = s.ptr;
     }
 }
 
-static enum fz_code finish(struct decoder *d, const char *what, struct fz_err *err) {
+enum fz_code fz_pq_decoder_finish(struct fz_pq_decoder *d, const char *what, struct fz_err *err) {
     if (d->no_memory) {
         return fz_fail(err, FZ_NOMEM, "out of memory while decoding the %s", what);
     }
@@ -58,7 +50,7 @@ static enum fz_code finish(struct decoder *d, const char *what, struct fz_err *e
     return FZ_OK;
 }
 
-static void decode_statistics(struct decoder *d, struct fz_pq_statistics *out) {
+void fz_pq_statistics_decode(struct fz_pq_decoder *d, struct fz_pq_statistics *out) {
     struct fz_pq_statistics s = {.min_exact = true, .max_exact = true, .null_count = -1, .distinct_count = -1};
     struct fz_str old_min = {0}, old_max = {0};
     bool has_old_min = false, has_old_max = false;
@@ -66,10 +58,10 @@ static void decode_statistics(struct decoder *d, struct fz_pq_statistics *out) {
     while (fz_thrift_next_field(&d->in, &f)) {
         switch (f.id) {
         case 1:
-            has_old_max = get_kept(d, &f, &old_max);
+            has_old_max = fz_pq_decoder_get(d, &f, &old_max);
             break;
         case 2:
-            has_old_min = get_kept(d, &f, &old_min);
+            has_old_min = fz_pq_decoder_get(d, &f, &old_min);
             break;
         case 3:
             fz_thrift_get_i64(&d->in, &f, &s.null_count);
@@ -78,10 +70,10 @@ static void decode_statistics(struct decoder *d, struct fz_pq_statistics *out) {
             fz_thrift_get_i64(&d->in, &f, &s.distinct_count);
             break;
         case 5:
-            s.has_max = get_kept(d, &f, &s.max);
+            s.has_max = fz_pq_decoder_get(d, &f, &s.max);
             break;
         case 6:
-            s.has_min = get_kept(d, &f, &s.min);
+            s.has_min = fz_pq_decoder_get(d, &f, &s.min);
             break;
         case 7:
             fz_thrift_get_bool(&d->in, &f, &s.max_exact);
@@ -106,7 +98,7 @@ static void decode_statistics(struct decoder *d, struct fz_pq_statistics *out) {
     *out = s;
 }
 
-static void decode_time_unit(struct decoder *d, struct fz_pq_schema_element *e) {
+static void decode_time_unit(struct fz_pq_decoder *d, struct fz_pq_schema_element *e) {
     struct fz_thrift_field f = {0};
     while (fz_thrift_next_field(&d->in, &f)) {
         if (f.id >= FZ_PQ_MILLIS && f.id <= FZ_PQ_NANOS) {
@@ -116,7 +108,7 @@ static void decode_time_unit(struct decoder *d, struct fz_pq_schema_element *e) 
     }
 }
 
-static void decode_logical_body(struct decoder *d, struct fz_pq_schema_element *e) {
+static void decode_logical_body(struct fz_pq_decoder *d, struct fz_pq_schema_element *e) {
     struct fz_thrift_field f = {0};
     int32_t number = 0;
     while (fz_thrift_next_field(&d->in, &f)) {
@@ -142,7 +134,7 @@ static void decode_logical_body(struct decoder *d, struct fz_pq_schema_element *
     }
 }
 
-static void decode_logical(struct decoder *d, struct fz_pq_schema_element *e) {
+static void decode_logical(struct fz_pq_decoder *d, struct fz_pq_schema_element *e) {
     struct fz_thrift_field f = {0};
     while (fz_thrift_next_field(&d->in, &f)) {
         if (f.type != FZ_THRIFT_STRUCT || f.id < FZ_PQ_LOGICAL_STRING || f.id > FZ_PQ_LOGICAL_GEOGRAPHY || f.id == 9) {
@@ -158,7 +150,7 @@ static void decode_logical(struct decoder *d, struct fz_pq_schema_element *e) {
     }
 }
 
-static void decode_schema_element(struct decoder *d, struct fz_pq_schema_element *e) {
+static void decode_schema_element(struct fz_pq_decoder *d, struct fz_pq_schema_element *e) {
     *e = (struct fz_pq_schema_element){.type = -1, .repetition = -1, .converted = FZ_PQ_CONV_NONE, .field_id = -1};
     struct fz_thrift_field f = {0};
     int32_t number = 0;
@@ -217,12 +209,12 @@ static void decode_schema_element(struct decoder *d, struct fz_pq_schema_element
     }
 }
 
-static void decode_encodings(struct decoder *d, const struct fz_thrift_field *f, struct fz_pq_column_chunk *c) {
+static void decode_encodings(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_pq_column_chunk *c) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_I32, 1, &n)) {
         return;
     }
-    int *encodings = take(d, n, sizeof *encodings);
+    int *encodings = fz_pq_decoder_take(d, n, sizeof *encodings);
     for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
         encodings[i] = fz_thrift_read_i32(&d->in);
     }
@@ -230,20 +222,20 @@ static void decode_encodings(struct decoder *d, const struct fz_thrift_field *f,
     c->n_encodings = n;
 }
 
-static void decode_path(struct decoder *d, const struct fz_thrift_field *f, struct fz_pq_column_chunk *c) {
+static void decode_path(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_pq_column_chunk *c) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_BINARY, 1, &n)) {
         return;
     }
-    struct fz_str *path = take(d, n, sizeof *path);
+    struct fz_str *path = fz_pq_decoder_take(d, n, sizeof *path);
     for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
-        path[i] = keep(d, fz_thrift_read_binary(&d->in));
+        path[i] = fz_pq_decoder_keep(d, fz_thrift_read_binary(&d->in));
     }
     c->path = path;
     c->n_path = n;
 }
 
-static void decode_column_meta(struct decoder *d, struct fz_pq_column_chunk *c) {
+static void decode_column_meta(struct fz_pq_decoder *d, struct fz_pq_column_chunk *c) {
     struct fz_thrift_field f = {0};
     while (fz_thrift_next_field(&d->in, &f)) {
         switch (f.id) {
@@ -279,7 +271,7 @@ static void decode_column_meta(struct decoder *d, struct fz_pq_column_chunk *c) 
             break;
         case 12:
             if (fz_thrift_get_struct(&d->in, &f)) {
-                decode_statistics(d, &c->statistics);
+                fz_pq_statistics_decode(d, &c->statistics);
             }
             break;
         case 14:
@@ -294,7 +286,7 @@ static void decode_column_meta(struct decoder *d, struct fz_pq_column_chunk *c) 
     }
 }
 
-static void decode_column_chunk(struct decoder *d, struct fz_pq_column_chunk *c) {
+static void decode_column_chunk(struct fz_pq_decoder *d, struct fz_pq_column_chunk *c) {
     *c = (struct fz_pq_column_chunk){.type = -1,
                                      .codec = -1,
                                      .num_values = -1,
@@ -355,12 +347,12 @@ static void decode_column_chunk(struct decoder *d, struct fz_pq_column_chunk *c)
     }
 }
 
-static void decode_sorting(struct decoder *d, const struct fz_thrift_field *f, struct fz_pq_row_group *g) {
+static void decode_sorting(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_pq_row_group *g) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_STRUCT, 1, &n)) {
         return;
     }
-    int32_t(*sorting)[3] = take(d, n, sizeof *sorting);
+    int32_t(*sorting)[3] = fz_pq_decoder_take(d, n, sizeof *sorting);
     for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
         struct fz_thrift_field s = {0};
         bool flag = false;
@@ -380,7 +372,7 @@ static void decode_sorting(struct decoder *d, const struct fz_thrift_field *f, s
     g->n_sorting = n;
 }
 
-static void decode_row_group(struct decoder *d, struct fz_pq_row_group *g) {
+static void decode_row_group(struct fz_pq_decoder *d, struct fz_pq_row_group *g) {
     *g = (struct fz_pq_row_group){.num_rows = -1, .file_offset = -1, .total_compressed_size = -1};
     struct fz_thrift_field f = {0};
     size_t n = 0;
@@ -388,7 +380,7 @@ static void decode_row_group(struct decoder *d, struct fz_pq_row_group *g) {
         switch (f.id) {
         case 1:
             if (fz_thrift_get_list(&d->in, &f, FZ_THRIFT_STRUCT, MIN_COLUMN_CHUNK, &n)) {
-                struct fz_pq_column_chunk *columns = take(d, n, sizeof *columns);
+                struct fz_pq_column_chunk *columns = fz_pq_decoder_take(d, n, sizeof *columns);
                 for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
                     decode_column_chunk(d, &columns[i]);
                 }
@@ -420,12 +412,12 @@ static void decode_row_group(struct decoder *d, struct fz_pq_row_group *g) {
     }
 }
 
-static void decode_key_values(struct decoder *d, const struct fz_thrift_field *f, struct fz_pq_file *out) {
+static void decode_key_values(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_pq_file *out) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_STRUCT, MIN_KEY_VALUE, &n)) {
         return;
     }
-    struct fz_key_value *pairs = take(d, n, sizeof *pairs);
+    struct fz_key_value *pairs = fz_pq_decoder_take(d, n, sizeof *pairs);
     for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
         struct fz_thrift_field s = {0};
         while (fz_thrift_next_field(&d->in, &s)) {
@@ -445,7 +437,7 @@ static void decode_key_values(struct decoder *d, const struct fz_thrift_field *f
     out->n_key_values = n;
 }
 
-static void decode_column_orders(struct decoder *d, const struct fz_thrift_field *f, struct fz_pq_file *out) {
+static void decode_column_orders(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_pq_file *out) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_STRUCT, 1, &n)) {
         return;
@@ -465,7 +457,7 @@ static void decode_column_orders(struct decoder *d, const struct fz_thrift_field
 
 enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_file *out,
                                struct fz_err *err) {
-    struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
+    struct fz_pq_decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
     struct fz_pq_file file = {.num_rows = -1};
     struct fz_thrift_field f = {0};
     size_t n = 0;
@@ -476,7 +468,7 @@ enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t 
             break;
         case 2:
             if (fz_thrift_get_list(&d.in, &f, FZ_THRIFT_STRUCT, MIN_SCHEMA_ELEMENT, &n)) {
-                struct fz_pq_schema_element *schema = take(&d, n, sizeof *schema);
+                struct fz_pq_schema_element *schema = fz_pq_decoder_take(&d, n, sizeof *schema);
                 for (size_t i = 0; i < n && d.in.fault == NULL; i++) {
                     decode_schema_element(&d, &schema[i]);
                 }
@@ -489,7 +481,7 @@ enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t 
             break;
         case 4:
             if (fz_thrift_get_list(&d.in, &f, FZ_THRIFT_STRUCT, MIN_ROW_GROUP, &n)) {
-                struct fz_pq_row_group *groups = take(&d, n, sizeof *groups);
+                struct fz_pq_row_group *groups = fz_pq_decoder_take(&d, n, sizeof *groups);
                 for (size_t i = 0; i < n && d.in.fault == NULL; i++) {
                     decode_row_group(&d, &groups[i]);
                 }
@@ -513,280 +505,9 @@ enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t 
     if (d.in.fault == NULL && (file.n_schema == 0 || file.num_rows < 0)) {
         fz_thrift_fault(&d.in, file.n_schema == 0 ? "it has no schema" : "it has no row count or a negative one");
     }
-    enum fz_code rc = finish(&d, "footer", err);
+    enum fz_code rc = fz_pq_decoder_finish(&d, "footer", err);
     if (rc == FZ_OK) {
         *out = file;
-    }
-    return rc;
-}
-
-static void decode_data_page(struct decoder *d, struct fz_pq_page_header *h) {
-    struct fz_thrift_field f = {0};
-    while (fz_thrift_next_field(&d->in, &f)) {
-        switch (f.id) {
-        case 1:
-            fz_thrift_get_i32(&d->in, &f, &h->num_values);
-            break;
-        case 2:
-            fz_thrift_get_i32(&d->in, &f, &h->encoding);
-            break;
-        case 3:
-            fz_thrift_get_i32(&d->in, &f, &h->definition_level_encoding);
-            break;
-        case 4:
-            fz_thrift_get_i32(&d->in, &f, &h->repetition_level_encoding);
-            break;
-        case 5:
-            if (fz_thrift_get_struct(&d->in, &f)) {
-                decode_statistics(d, &h->statistics);
-            }
-            break;
-        default:
-            fz_thrift_skip(&d->in, &f);
-        }
-    }
-}
-
-static void decode_dictionary_page(struct decoder *d, struct fz_pq_page_header *h) {
-    struct fz_thrift_field f = {0};
-    while (fz_thrift_next_field(&d->in, &f)) {
-        switch (f.id) {
-        case 1:
-            fz_thrift_get_i32(&d->in, &f, &h->num_values);
-            break;
-        case 2:
-            fz_thrift_get_i32(&d->in, &f, &h->encoding);
-            break;
-        case 3:
-            fz_thrift_get_bool(&d->in, &f, &h->is_sorted);
-            break;
-        default:
-            fz_thrift_skip(&d->in, &f);
-        }
-    }
-}
-
-static void decode_data_page_v2(struct decoder *d, struct fz_pq_page_header *h) {
-    struct fz_thrift_field f = {0};
-    h->is_compressed = true;
-    while (fz_thrift_next_field(&d->in, &f)) {
-        switch (f.id) {
-        case 1:
-            fz_thrift_get_i32(&d->in, &f, &h->num_values);
-            break;
-        case 2:
-            fz_thrift_get_i32(&d->in, &f, &h->num_nulls);
-            break;
-        case 3:
-            fz_thrift_get_i32(&d->in, &f, &h->num_rows);
-            break;
-        case 4:
-            fz_thrift_get_i32(&d->in, &f, &h->encoding);
-            break;
-        case 5:
-            fz_thrift_get_i32(&d->in, &f, &h->definition_levels_byte_length);
-            break;
-        case 6:
-            fz_thrift_get_i32(&d->in, &f, &h->repetition_levels_byte_length);
-            break;
-        case 7:
-            fz_thrift_get_bool(&d->in, &f, &h->is_compressed);
-            break;
-        case 8:
-            if (fz_thrift_get_struct(&d->in, &f)) {
-                decode_statistics(d, &h->statistics);
-            }
-            break;
-        default:
-            fz_thrift_skip(&d->in, &f);
-        }
-    }
-}
-
-static void check_page_header(struct decoder *d, int type, const struct fz_pq_page_header *h, int body) {
-    if (d->in.fault != NULL) {
-        return;
-    }
-    static const int body_of[] = {5, 6, 7, 8};
-    if (type < FZ_PQ_DATA_PAGE || type > FZ_PQ_DATA_PAGE_V2) {
-        fz_thrift_fault(&d->in, "unknown page type");
-    } else if (type != FZ_PQ_INDEX_PAGE && body != body_of[type]) {
-        fz_thrift_fault(&d->in, "the page type and the header that follows do not fit each other");
-    } else if (h->uncompressed_page_size < 0 || h->compressed_page_size < 0) {
-        fz_thrift_fault(&d->in, "page size missing or negative");
-    } else if (h->num_values < 0 || h->num_nulls < 0 || h->num_rows < 0 || h->num_nulls > h->num_values) {
-        fz_thrift_fault(&d->in, "value, null or row count is negative or too large");
-    } else if (h->definition_levels_byte_length < 0 || h->repetition_levels_byte_length < 0) {
-        fz_thrift_fault(&d->in, "levels have a negative length");
-    }
-}
-
-enum fz_code fz_pq_page_header_decode(struct fz_arena *arena, const void *data, size_t len,
-                                      struct fz_pq_page_header *out, size_t *used, struct fz_err *err) {
-    struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
-    struct fz_pq_page_header h = {.uncompressed_page_size = -1, .compressed_page_size = -1};
-    h.statistics =
-        (struct fz_pq_statistics){.min_exact = true, .max_exact = true, .null_count = -1, .distinct_count = -1};
-    struct fz_thrift_field f = {0};
-    int32_t type = -1, crc = 0;
-    int body = 0;
-    while (fz_thrift_next_field(&d.in, &f)) {
-        switch (f.id) {
-        case 1:
-            fz_thrift_get_i32(&d.in, &f, &type);
-            break;
-        case 2:
-            fz_thrift_get_i32(&d.in, &f, &h.uncompressed_page_size);
-            break;
-        case 3:
-            fz_thrift_get_i32(&d.in, &f, &h.compressed_page_size);
-            break;
-        case 4:
-            if (fz_thrift_get_i32(&d.in, &f, &crc)) {
-                h.has_crc = true;
-                h.crc = (uint32_t)crc;
-            }
-            break;
-        case 5:
-        case 7:
-        case 8:
-            if (fz_thrift_get_struct(&d.in, &f)) {
-                body = f.id;
-                (f.id == 5 ? decode_data_page : f.id == 7 ? decode_dictionary_page : decode_data_page_v2)(&d, &h);
-            }
-            break;
-        default:
-            fz_thrift_skip(&d.in, &f);
-        }
-    }
-    check_page_header(&d, type, &h, body);
-    const uint8_t *end = d.in.pos;
-    enum fz_code rc = finish(&d, "page header", err);
-    if (rc == FZ_OK) {
-        h.type = (enum fz_pq_page_type)type;
-        *out = h;
-        if (used != NULL) {
-            *used = (size_t)(end - (const uint8_t *)data);
-        }
-    }
-    return rc;
-}
-
-static void decode_page_location(struct decoder *d, struct fz_pq_page_location *p) {
-    *p = (struct fz_pq_page_location){-1, -1, -1};
-    struct fz_thrift_field f = {0};
-    while (fz_thrift_next_field(&d->in, &f)) {
-        if (f.id == 1) {
-            fz_thrift_get_i64(&d->in, &f, &p->offset);
-        } else if (f.id == 2) {
-            fz_thrift_get_i32(&d->in, &f, &p->compressed_page_size);
-        } else if (f.id == 3) {
-            fz_thrift_get_i64(&d->in, &f, &p->first_row_index);
-        } else {
-            fz_thrift_skip(&d->in, &f);
-        }
-    }
-    if (d->in.fault == NULL && (p->offset < 0 || p->compressed_page_size < 0 || p->first_row_index < 0)) {
-        fz_thrift_fault(&d->in, "a page location is incomplete or negative");
-    }
-}
-
-enum fz_code fz_pq_offset_index_decode(struct fz_arena *arena, const void *data, size_t len,
-                                       struct fz_pq_offset_index *out, struct fz_err *err) {
-    struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
-    struct fz_pq_offset_index index = {0};
-    struct fz_thrift_field f = {0};
-    size_t n = 0;
-    while (fz_thrift_next_field(&d.in, &f)) {
-        if (f.id == 1 && fz_thrift_get_list(&d.in, &f, FZ_THRIFT_STRUCT, MIN_PAGE_LOCATION, &n)) {
-            struct fz_pq_page_location *pages = take(&d, n, sizeof *pages);
-            for (size_t i = 0; i < n && d.in.fault == NULL; i++) {
-                decode_page_location(&d, &pages[i]);
-                if (i > 0 && d.in.fault == NULL && pages[i].first_row_index < pages[i - 1].first_row_index) {
-                    fz_thrift_fault(&d.in, "pages are not in the order of their rows");
-                }
-            }
-            index.pages = pages;
-            index.n_pages = n;
-        } else if (f.id != 1) {
-            fz_thrift_skip(&d.in, &f);
-        }
-    }
-    enum fz_code rc = finish(&d, "offset index", err);
-    if (rc == FZ_OK) {
-        *out = index;
-    }
-    return rc;
-}
-
-// A list that must have one element a page; the first such list fixes the number of pages.
-static bool open_page_list(struct decoder *d, const struct fz_thrift_field *f, enum fz_thrift_type element, bool *known,
-                           size_t *n_pages) {
-    size_t n = 0;
-    if (!fz_thrift_get_list(&d->in, f, element, 1, &n)) {
-        return false;
-    }
-    if (*known && n != *n_pages) {
-        fz_thrift_fault(&d->in, "its lists have different lengths");
-        return false;
-    }
-    *known = true;
-    *n_pages = n;
-    return true;
-}
-
-static const struct fz_str *decode_page_values(struct decoder *d, size_t n) {
-    struct fz_str *values = take(d, n, sizeof *values);
-    for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
-        values[i] = keep(d, fz_thrift_read_binary(&d->in));
-    }
-    return values;
-}
-
-enum fz_code fz_pq_column_index_decode(struct fz_arena *arena, const void *data, size_t len,
-                                       struct fz_pq_column_index *out, struct fz_err *err) {
-    struct decoder d = {.in = {.pos = data, .end = (const uint8_t *)data + len}, .arena = arena};
-    struct fz_pq_column_index index = {0};
-    struct fz_thrift_field f = {0};
-    bool known = false;
-    size_t n = 0;
-    while (fz_thrift_next_field(&d.in, &f)) {
-        if (f.id == 1) {
-            if (open_page_list(&d, &f, FZ_THRIFT_TRUE, &known, &n)) {
-                bool *nulls = take(&d, n, sizeof *nulls);
-                for (size_t i = 0; i < n && d.in.fault == NULL; i++) {
-                    nulls[i] = fz_thrift_read_bool(&d.in);
-                }
-                index.null_pages = nulls;
-            }
-        } else if (f.id == 2 || f.id == 3) {
-            if (open_page_list(&d, &f, FZ_THRIFT_BINARY, &known, &n)) {
-                *(f.id == 2 ? &index.min_values : &index.max_values) = decode_page_values(&d, n);
-            }
-        } else if (f.id == 4) {
-            int32_t order = 0;
-            if (fz_thrift_get_i32(&d.in, &f, &order)) {
-                index.boundary_order = order >= 0 && order <= 2 ? order : 0;
-            }
-        } else if (f.id == 5) {
-            if (open_page_list(&d, &f, FZ_THRIFT_I64, &known, &n)) {
-                int64_t *counts = take(&d, n, sizeof *counts);
-                for (size_t i = 0; i < n && d.in.fault == NULL; i++) {
-                    counts[i] = fz_thrift_read_int(&d.in);
-                }
-                index.null_counts = counts;
-            }
-        } else {
-            fz_thrift_skip(&d.in, &f);
-        }
-    }
-    if (d.in.fault == NULL && (index.null_pages == NULL || index.min_values == NULL || index.max_values == NULL)) {
-        fz_thrift_fault(&d.in, "null pages or bounds are missing");
-    }
-    enum fz_code rc = finish(&d, "column index", err);
-    if (rc == FZ_OK) {
-        index.n_pages = n;
-        *out = index;
     }
     return rc;
 }
