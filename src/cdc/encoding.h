@@ -16,5 +16,7 @@ enum fz_code fz_cdc_encoding_default(struct fz_arena *arena, const struct fz_typ
 // Whether values of the encoding can become values of the type.
 bool fz_cdc_encoding_fits(const struct fz_cdc_encoding *encoding, const struct fz_type *type);
 void fz_cdc_encoding_print(struct fz_buf *out, const struct fz_cdc_encoding *encoding);
+// A default written in the pipeline ("0", "2024-01-31", "new") as a value of the type; INVALID_ARG when it is none.
+enum fz_code fz_cdc_default_parse(struct fz_arena *arena, const char *text, const struct fz_type *type, const struct fz_value **out, struct fz_err *err);
 
 #endif

@@ -74,8 +74,12 @@ enum fz_code fz_cdc_tables_add(struct fz_cdc_tables *tables, const struct fz_pip
         rc = fz_fail_nomem(err, strlen(match));
         goto out;
     }
+    table->number = tables->n;
     tables->items[tables->n++] = table;
     *out = table;
+    if (tables->on_add != NULL) {
+        FZ_TRY(tables->on_add(tables->on_add_ctx, table, err));
+    }
 out:
     return rc;
 }

@@ -108,6 +108,7 @@ struct fz_cdc_column {
 };
 // A table of the pipeline while it runs. Columns only grow. Changed by decode/ (new fields) and apply/ (existing columns).
 struct fz_cdc_table {
+    size_t number;                       // its place in fz_cdc_tables
     struct fz_arena *arena;              // of the run: names, types
     const struct fz_pipeline_table *config; // NULL: discovered
     const char *match;                   // "public.orders"
@@ -130,6 +131,9 @@ struct fz_cdc_tables {
     struct fz_arena *arena;
     struct fz_cdc_table **items;
     size_t n, cap;
+    // Called for every new table before anything is decoded into it; may be NULL.
+    enum fz_code (*on_add)(void *ctx, struct fz_cdc_table *table, struct fz_err *err);
+    void *on_add_ctx;
 };
 enum fz_code fz_cdc_tables_add(struct fz_cdc_tables *tables, const struct fz_pipeline_table *config, const char *match, struct fz_cdc_table **out,
                                struct fz_err *err);
@@ -158,6 +162,33 @@ struct fz_cdc_change {
     const uint8_t *cells;          // enum fz_cdc_cell; for a delete only key columns are FZ_CELL_VALUE
     const struct fz_value *old_key; // of a row whose key changed (n_key values), or NULL; values not sent again are there
     bool key_moves;                // a delete whose row goes on under another key
+};
+
+// A folded batch of one table (fold/fold.h), read by apply/.
+struct fz_fold_row {
+    bool is_delete;
+    bool has_row;   // values of a whole row are here (for a delete: of the row that it removed)
+    bool is_snapshot;
+    struct fz_cdc_order order;
+    int64_t source_ts_us;
+    struct fz_cdc_position position; // of the last record that counted
+    struct fz_str raw;               // of that record, kept while a value is unavailable
+    size_t n_columns;
+    struct fz_value *values;
+    uint8_t *cells;                // ABSENT, UNAVAILABLE: the table's own value stays
+    const struct fz_value *origin; // key of the table's row that has the UNAVAILABLE values; NULL: the row's own key
+};
+struct fz_fold {
+    struct fz_cdc_table *table;
+    struct fz_arena arena;
+    struct fz_map by_key;     // encoded key -> struct fz_fold_row *
+    struct fz_fold_row **rows;
+    size_t n_rows, rows_cap;
+    bool truncated;           // everything in the table up to truncate_order goes (n = 0: everything)
+    struct fz_cdc_order truncate_order;
+    int64_t n_changes, n_stale;
+    int64_t pending_moves;    // rows that left one key and have not come in under another yet: do not end the batch here
+    struct fz_buf key;
 };
 
 #endif

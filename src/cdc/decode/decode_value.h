@@ -25,7 +25,5 @@ void fz_value_decoder_dispose(struct fz_value_decoder *decoder);
 // Reads exactly one JSON value. After FOREIGN the reader's place is undefined.
 enum fz_decoded fz_cdc_decode_value(struct fz_value_decoder *decoder, struct fz_json *json, const struct fz_cdc_encoding *encoding,
                                     const struct fz_type *type, struct fz_value *out);
-// A default written in the pipeline ("0", "2024-01-31", "new") as a value of the type; INVALID_ARG when it is none.
-enum fz_code fz_cdc_default_parse(struct fz_arena *arena, const char *text, const struct fz_type *type, const struct fz_value **out, struct fz_err *err);
 
 #endif

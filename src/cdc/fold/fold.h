@@ -1,37 +1,12 @@
 // One winner per key inside a batch: column by column (values not sent again keep the older one), in stream order, never a change
 // whose position is older than the winner's; deletes, re-inserts, key changes and truncates included. architecture.md section 5.
-// A fold holds the changes of one table; its arena dies with the batch. Used by run.c, read by apply/.
+// A fold (flow.h) holds the changes of one table; its arena dies with the batch. Used by run.c, read by apply/.
 #ifndef FZ_CDC_FOLD_H
 #define FZ_CDC_FOLD_H
 
 #include "cdc/flow.h"
 #include "cdc/pipeline.h"
 
-struct fz_fold_row {
-    bool is_delete;
-    bool has_row;   // values of a whole row are here (for a delete: of the row that it removed)
-    bool is_snapshot;
-    struct fz_cdc_order order;
-    int64_t source_ts_us;
-    struct fz_cdc_position position; // of the last record that counted
-    struct fz_str raw;               // of that record, kept while a value is unavailable
-    size_t n_columns;
-    struct fz_value *values;
-    uint8_t *cells;                // ABSENT, UNAVAILABLE: the table's own value stays
-    const struct fz_value *origin; // key of the table's row that has the UNAVAILABLE values; NULL: the row's own key
-};
-struct fz_fold {
-    struct fz_cdc_table *table;
-    struct fz_arena arena;
-    struct fz_map by_key;     // encoded key -> struct fz_fold_row *
-    struct fz_fold_row **rows;
-    size_t n_rows, rows_cap;
-    bool truncated;           // everything in the table up to truncate_order goes (n = 0: everything)
-    struct fz_cdc_order truncate_order;
-    int64_t n_changes, n_stale;
-    int64_t pending_moves;    // rows that left one key and have not come in under another yet: do not end the batch here
-    struct fz_buf key;
-};
 void fz_fold_init(struct fz_fold *fold, struct fz_cdc_table *table);
 void fz_fold_dispose(struct fz_fold *fold); // also makes it empty for the next batch of the same table
 bool fz_fold_is_empty(const struct fz_fold *fold);
