@@ -146,6 +146,10 @@ static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_fie
     if (node == NULL || field->type->id == FZ_TYPE_UNKNOWN) {
         return FZ_OK;
     }
+    if (field->type->id == FZ_TYPE_VARIANT) {
+        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: columns of type variant cannot be read", r->file->location,
+                       node->name);
+    }
     if (node->kind == FZ_PQR_LEAF) {
         struct fz_pqr_conv conv;
         if (!fz_pqr_conv_choose(node->element, field->type, &conv)) {
