@@ -194,7 +194,8 @@ enum fz_code fz_child_namespaces(const struct fz_table_name *parent, const char 
         goto out;
     }
     for (size_t i = 0; i < n; i++) {
-        n_children += child_of(&arena, namespaces[i], (struct fz_str){prefix.ptr, prefix.len}, &children[n_children], &nomem);
+        n_children +=
+            child_of(&arena, namespaces[i], (struct fz_str){prefix.ptr, prefix.len}, &children[n_children], &nomem);
     }
     if (nomem) {
         rc = fz_fail_nomem(err, n);

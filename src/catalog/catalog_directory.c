@@ -133,7 +133,8 @@ static enum fz_code path_of(struct directory_catalog *d, struct fz_arena *arena,
                             char **out, struct fz_err *err) {
     for (size_t i = 0; i <= name->n_levels; i++) {
         const char *part = i < name->n_levels ? name->levels[i] : name->name;
-        if (part != NULL && (part[0] == 0 || strchr(part, '/') != NULL || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)) {
+        if (part != NULL &&
+            (part[0] == 0 || strchr(part, '/') != NULL || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)) {
             return fz_fail(err, FZ_INVALID_ARG, "'%s' cannot be the name of a folder", part);
         }
     }
@@ -201,7 +202,8 @@ static enum fz_code publish(struct directory_catalog *d, const char *table, cons
     }
     FZ_TRY(fz_metadata_file_encode(metadata, gzip, &bytes, err));
     FZ_FAIL_POINT("commit.metadata");
-    rc = other != NULL ? FZ_EXISTS : fz_store_put(d->store, metadata->metadata_location, bytes.ptr, bytes.len, true, &inner);
+    rc = other != NULL ? FZ_EXISTS
+                       : fz_store_put(d->store, metadata->metadata_location, bytes.ptr, bytes.len, true, &inner);
     FZ_FAIL_POINT("commit.swapped");
     if (rc != FZ_OK && other == NULL && is_ours(d, metadata->metadata_location, &bytes)) {
         rc = FZ_OK; // it took place, only the answer was lost
@@ -211,8 +213,10 @@ static enum fz_code publish(struct directory_catalog *d, const char *table, cons
             err->flags |= FZ_ERR_RETRYABLE;
         }
     } else if (rc != FZ_OK && !is_synchronous(metadata->metadata_location)) {
-        rc = fz_fail(err, FZ_COMMIT_UNKNOWN, "it is not known whether %s was made: %s. Nothing was removed; look whether it is there before "
-                                             "trying again", metadata->metadata_location, inner.message);
+        rc = fz_fail(err, FZ_COMMIT_UNKNOWN,
+                     "it is not known whether %s was made: %s. Nothing was removed; look whether it is there before "
+                     "trying again",
+                     metadata->metadata_location, inner.message);
         if (err != NULL) {
             err->flags |= FZ_ERR_STATE_UNKNOWN;
         }
@@ -448,8 +452,8 @@ out:
 }
 
 // Path of a namespace that must exist.
-static enum fz_code require_namespace(struct directory_catalog *d, struct fz_arena *arena, const struct fz_table_name *name,
-                                      char **path, struct fz_err *err) {
+static enum fz_code require_namespace(struct directory_catalog *d, struct fz_arena *arena,
+                                      const struct fz_table_name *name, char **path, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_table_name ns = {.levels = name->levels, .n_levels = name->n_levels};
     bool exists = false;
@@ -548,7 +552,8 @@ out:
     return rc;
 }
 
-static enum fz_code directory_namespace_drop(struct fz_catalog *base, const struct fz_table_name *ns, struct fz_err *err) {
+static enum fz_code directory_namespace_drop(struct fz_catalog *base, const struct fz_table_name *ns,
+                                             struct fz_err *err) {
     struct directory_catalog *d = (struct directory_catalog *)base;
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
@@ -560,7 +565,8 @@ static enum fz_code directory_namespace_drop(struct fz_catalog *base, const stru
     FZ_TRY(require_namespace(d, &arena, ns, &path, err));
     FZ_TRY(folders_of(d, path, &folders, err));
     if (folders.n + folders.n_files > 0) {
-        rc = fz_fail_namespace_not_empty(err, ns, "table(s), child namespace(s) or file(s)", (int64_t)(folders.n + folders.n_files));
+        rc = fz_fail_namespace_not_empty(err, ns, "table(s), child namespace(s) or file(s)",
+                                         (int64_t)(folders.n + folders.n_files));
         goto out;
     }
     marker = fz_arena_printf(&arena, "%s/", path);
@@ -622,8 +628,8 @@ static const struct fz_catalog_vtable directory_vtable = {
     .namespace_set_properties = directory_namespace_set_properties,
 };
 
-enum fz_code fz_catalog_directory_new(const char *name, const char *warehouse, const struct fz_property *properties, size_t n,
-                                      struct fz_store *store, struct fz_catalog **out, struct fz_err *err) {
+enum fz_code fz_catalog_directory_new(const char *name, const char *warehouse, const struct fz_property *properties,
+                                      size_t n, struct fz_store *store, struct fz_catalog **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct directory_catalog *d = NULL;
     size_t len = strlen(warehouse);

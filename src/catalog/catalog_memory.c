@@ -332,7 +332,8 @@ out:
     return rc;
 }
 
-static enum fz_code memory_namespace_drop(struct fz_catalog *base, const struct fz_table_name *name, struct fz_err *err) {
+static enum fz_code memory_namespace_drop(struct fz_catalog *base, const struct fz_table_name *name,
+                                          struct fz_err *err) {
     struct memory_catalog *m = (struct memory_catalog *)base;
     enum fz_code rc = FZ_OK;
     struct fz_buf ns = {0};

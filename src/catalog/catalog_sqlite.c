@@ -26,12 +26,12 @@ struct query {
 static enum fz_code fail_sqlite(struct sqlite_catalog *c, struct fz_err *err) {
     int code = sqlite3_errcode(c->db) & 0xff;
     const char *text = sqlite3_errmsg(c->db), *file = sqlite3_db_filename(c->db, "main");
-    enum fz_code fz = code == SQLITE_NOMEM                             ? FZ_NOMEM
+    enum fz_code fz = code == SQLITE_NOMEM                              ? FZ_NOMEM
                       : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? FZ_CORRUPT
                       : code == SQLITE_ERROR || code == SQLITE_MISUSE   ? FZ_BUG
                                                                         : FZ_IO;
-    enum fz_code rc = fz_fail(err, fz, "SQLite catalog %s (%s): %s", c->pointer.base.name != NULL ? c->pointer.base.name : "",
-                              file != NULL ? file : "", text);
+    enum fz_code rc = fz_fail(err, fz, "SQLite catalog %s (%s): %s",
+                              c->pointer.base.name != NULL ? c->pointer.base.name : "", file != NULL ? file : "", text);
     if (err != NULL && code == SQLITE_BUSY) {
         err->flags |= FZ_ERR_RETRYABLE;
     }
@@ -168,13 +168,14 @@ static enum fz_code insert_pointer(struct fz_pointer_catalog *base, const struct
     struct query q = {0};
     struct fz_err inner = FZ_ERR_INIT;
     FZ_TRY(enter(c, name, &ns, err));
-    FZ_TRY(prepare(&q, c,
-                   by_layout(c,
-                             "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, "
-                             "previous_metadata_location, iceberg_type) VALUES (?1, ?2, ?3, ?4, NULL, 'TABLE')",
-                             "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, "
-                             "previous_metadata_location) VALUES (?1, ?2, ?3, ?4, NULL)"),
-                   err));
+    FZ_TRY(
+        prepare(&q, c,
+                by_layout(c,
+                          "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, "
+                          "previous_metadata_location, iceberg_type) VALUES (?1, ?2, ?3, ?4, NULL, 'TABLE')",
+                          "INSERT INTO iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, "
+                          "previous_metadata_location) VALUES (?1, ?2, ?3, ?4, NULL)"),
+                err));
     bind(&q, 1, catalog_name(c));
     bind(&q, 2, ns.ptr);
     bind(&q, 3, name->name);
@@ -207,13 +208,14 @@ static enum fz_code swap_pointer(struct fz_pointer_catalog *base, const struct f
     struct query q = {0};
     struct fz_err inner = FZ_ERR_INIT;
     FZ_TRY(enter(c, name, &ns, err));
-    FZ_TRY(prepare(&q, c,
-                   by_layout(c,
-                             "UPDATE iceberg_tables SET metadata_location = ?4, previous_metadata_location = ?5" WHERE_TABLE
-                             " AND metadata_location = ?5" IS_TABLE,
-                             "UPDATE iceberg_tables SET metadata_location = ?4, previous_metadata_location = ?5" WHERE_TABLE
-                             " AND metadata_location = ?5"),
-                   err));
+    FZ_TRY(prepare(
+        &q, c,
+        by_layout(c,
+                  "UPDATE iceberg_tables SET metadata_location = ?4, previous_metadata_location = ?5" WHERE_TABLE
+                  " AND metadata_location = ?5" IS_TABLE,
+                  "UPDATE iceberg_tables SET metadata_location = ?4, previous_metadata_location = ?5" WHERE_TABLE
+                  " AND metadata_location = ?5"),
+        err));
     bind(&q, 1, catalog_name(c));
     bind(&q, 2, ns.ptr);
     bind(&q, 3, name->name);
@@ -256,11 +258,12 @@ static enum fz_code namespace_is_there(struct sqlite_catalog *c, const char *ns,
     int64_t n = 1; // the root always exists
     enum fz_code rc = FZ_OK;
     if (ns[0] != 0) {
-        rc = count(c,
-                   "SELECT EXISTS (SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND " IN_NAMESPACE(
-                       "namespace") ") OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = ?1 AND " IN_NAMESPACE(
-                       "table_namespace") ")",
-                   ns, &n, err);
+        rc =
+            count(c,
+                  "SELECT EXISTS (SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND " IN_NAMESPACE(
+                      "namespace") ") OR EXISTS (SELECT 1 FROM iceberg_tables WHERE catalog_name = ?1 "
+                                   "AND " IN_NAMESPACE("table_namespace") ")",
+                  ns, &n, err);
     }
     *out = n != 0;
     return rc;
@@ -279,8 +282,10 @@ static enum fz_code sqlite_drop(struct fz_catalog *base, const struct fz_table_n
     struct fz_buf ns = {0};
     struct query q = {0};
     FZ_TRY(enter(c, name, &ns, err));
-    FZ_TRY(prepare(&q, c,
-                   by_layout(c, "DELETE FROM iceberg_tables" WHERE_TABLE IS_TABLE, "DELETE FROM iceberg_tables" WHERE_TABLE), err));
+    FZ_TRY(prepare(
+        &q, c,
+        by_layout(c, "DELETE FROM iceberg_tables" WHERE_TABLE IS_TABLE, "DELETE FROM iceberg_tables" WHERE_TABLE),
+        err));
     bind(&q, 1, catalog_name(c));
     bind(&q, 2, ns.ptr);
     bind(&q, 3, name->name);
@@ -375,12 +380,13 @@ static enum fz_code sqlite_list_tables(struct fz_catalog *base, const struct fz_
     size_t n = 0;
     FZ_TRY(enter(c, name, &ns, err));
     FZ_TRY(require_namespace(c, ns.ptr, name, err));
-    FZ_TRY(prepare(&q, c,
-                   by_layout(c,
-                             "SELECT table_name FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2" IS_TABLE
-                             " ORDER BY 1",
-                             "SELECT table_name FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2 ORDER BY 1"),
-                   err));
+    FZ_TRY(prepare(
+        &q, c,
+        by_layout(c,
+                  "SELECT table_name FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2" IS_TABLE
+                  " ORDER BY 1",
+                  "SELECT table_name FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2 ORDER BY 1"),
+        err));
     bind(&q, 1, catalog_name(c));
     bind(&q, 2, ns.ptr);
     FZ_TRY(collect(&q, &arena, &names, &n, err));
@@ -399,10 +405,11 @@ static enum fz_code put_property(struct sqlite_catalog *c, const char *ns, const
                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct query q = {0};
-    FZ_TRY(prepare(&q, c,
-                   "INSERT OR REPLACE INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value) "
-                   "VALUES (?1, ?2, ?3, ?4)",
-                   err));
+    FZ_TRY(prepare(
+        &q, c,
+        "INSERT OR REPLACE INTO iceberg_namespace_properties (catalog_name, namespace, property_key, property_value) "
+        "VALUES (?1, ?2, ?3, ?4)",
+        err));
     bind(&q, 1, catalog_name(c));
     bind(&q, 2, ns);
     bind(&q, 3, key);
@@ -416,10 +423,11 @@ out:
 static enum fz_code delete_property(struct sqlite_catalog *c, const char *ns, const char *key, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct query q = {0};
-    FZ_TRY(prepare(&q, c,
-                   "DELETE FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND namespace = ?2 AND (?3 IS NULL OR "
-                   "property_key = ?3)",
-                   err));
+    FZ_TRY(prepare(
+        &q, c,
+        "DELETE FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND namespace = ?2 AND (?3 IS NULL OR "
+        "property_key = ?3)",
+        err));
     bind(&q, 1, catalog_name(c));
     bind(&q, 2, ns);
     bind(&q, 3, key);
@@ -433,8 +441,8 @@ static bool is_marker(const char *key) {
     return strcmp(key, "exists") == 0;
 }
 
-static enum fz_code put_properties(struct sqlite_catalog *c, const char *ns, const struct fz_property *properties, size_t n,
-                                   struct fz_err *err) {
+static enum fz_code put_properties(struct sqlite_catalog *c, const char *ns, const struct fz_property *properties,
+                                   size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < n; i++) {
         if (!is_marker(properties[i].key)) {
@@ -480,14 +488,16 @@ static enum fz_code drop_locked(struct sqlite_catalog *c, const char *ns, const 
     if (ns[0] == 0) {
         return fz_fail_no_namespace(err, name);
     }
-    FZ_TRY(count(c, "SELECT count(*) FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2", ns, &n, err));
+    FZ_TRY(
+        count(c, "SELECT count(*) FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2", ns, &n, err));
     if (n > 0) {
         return fz_fail_namespace_not_empty(err, name, "table(s) or view(s)", n);
     }
-    FZ_TRY(count(c,
-                 "SELECT count(*) FROM (SELECT namespace AS ns FROM iceberg_namespace_properties WHERE catalog_name = ?1 UNION "
-                 "SELECT table_namespace FROM iceberg_tables WHERE catalog_name = ?1) WHERE ns > ?2 || '.' AND ns < ?2 || '/'",
-                 ns, &n, err));
+    FZ_TRY(count(
+        c,
+        "SELECT count(*) FROM (SELECT namespace AS ns FROM iceberg_namespace_properties WHERE catalog_name = ?1 UNION "
+        "SELECT table_namespace FROM iceberg_tables WHERE catalog_name = ?1) WHERE ns > ?2 || '.' AND ns < ?2 || '/'",
+        ns, &n, err));
     if (n > 0) {
         return fz_fail_namespace_not_empty(err, name, "child namespace(s)", n);
     }
@@ -496,7 +506,8 @@ out:
     return rc;
 }
 
-static enum fz_code sqlite_namespace_drop(struct fz_catalog *base, const struct fz_table_name *name, struct fz_err *err) {
+static enum fz_code sqlite_namespace_drop(struct fz_catalog *base, const struct fz_table_name *name,
+                                          struct fz_err *err) {
     struct sqlite_catalog *c = (struct sqlite_catalog *)base;
     enum fz_code rc = FZ_OK;
     struct fz_buf ns = {0};
@@ -553,14 +564,16 @@ static enum fz_code read_properties(struct sqlite_catalog *c, const char *ns, st
     struct query q = {0};
     int64_t cap = 0;
     size_t n = 0;
-    FZ_TRY(count(c, "SELECT count(*) FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND namespace = ?2", ns, &cap, err));
+    FZ_TRY(count(c, "SELECT count(*) FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND namespace = ?2", ns,
+                 &cap, err));
     struct fz_property *items = fz_arena_array(arena, (size_t)cap, sizeof *items);
     if (items == NULL) {
         rc = fz_fail_nomem(err, (size_t)cap);
         goto out;
     }
     FZ_TRY(prepare(&q, c,
-                   "SELECT property_key, property_value FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND namespace = ?2 "
+                   "SELECT property_key, property_value FROM iceberg_namespace_properties WHERE catalog_name = ?1 AND "
+                   "namespace = ?2 "
                    "AND property_key <> 'exists' ORDER BY 1 LIMIT ?3",
                    err));
     bind(&q, 1, catalog_name(c));
@@ -597,8 +610,8 @@ out:
 }
 
 static enum fz_code change_locked(struct sqlite_catalog *c, const char *ns, const struct fz_table_name *name,
-                                  const struct fz_property *set, size_t n_set, const char *const *remove, size_t n_remove,
-                                  struct fz_err *err) {
+                                  const struct fz_property *set, size_t n_set, const char *const *remove,
+                                  size_t n_remove, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     FZ_TRY(require_namespace(c, ns, name, err));
     FZ_TRY(put_property(c, ns, "exists", "true", err)); // stays when its last property or table goes
@@ -681,7 +694,8 @@ static enum fz_code open_file(struct sqlite_catalog *c, const char *path, struct
         return fz_fail_nomem(err, 1);
     }
     if (code != SQLITE_OK) {
-        return fz_fail(err, FZ_IO, "cannot open the SQLite catalog %s: %s (the folder must exist)", path, sqlite3_errmsg(c->db));
+        return fz_fail(err, FZ_IO, "cannot open the SQLite catalog %s: %s (the folder must exist)", path,
+                       sqlite3_errmsg(c->db));
     }
     sqlite3_busy_timeout(c->db, BUSY_TIMEOUT_MS);
     return FZ_OK;
@@ -707,12 +721,13 @@ out:
 static enum fz_code make_tables(struct sqlite_catalog *c, bool upgrade, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool has_table = false;
-    FZ_TRY(execute(c,
-                   "CREATE TABLE IF NOT EXISTS iceberg_tables (catalog_name VARCHAR(255) NOT NULL, "
-                   "table_namespace VARCHAR(255) NOT NULL, table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), "
-                   "previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5), "
-                   "PRIMARY KEY (catalog_name, table_namespace, table_name))",
-                   err));
+    FZ_TRY(execute(
+        c,
+        "CREATE TABLE IF NOT EXISTS iceberg_tables (catalog_name VARCHAR(255) NOT NULL, "
+        "table_namespace VARCHAR(255) NOT NULL, table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), "
+        "previous_metadata_location VARCHAR(1000), iceberg_type VARCHAR(5), "
+        "PRIMARY KEY (catalog_name, table_namespace, table_name))",
+        err));
     FZ_TRY(execute(c,
                    "CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (catalog_name VARCHAR(255) NOT NULL, "
                    "namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255), property_value VARCHAR(1000), "
@@ -727,7 +742,8 @@ out:
     return rc;
 }
 
-static enum fz_code set_up(struct sqlite_catalog *c, const struct fz_property *properties, size_t n, struct fz_err *err) {
+static enum fz_code set_up(struct sqlite_catalog *c, const struct fz_property *properties, size_t n,
+                           struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool has_tables = false, has_namespaces = false, ignored = false;
     bool upgrade = fz_strcasecmp(property_of(properties, n, "jdbc.schema-version", ""), "V1") == 0;
@@ -738,7 +754,8 @@ static enum fz_code set_up(struct sqlite_catalog *c, const struct fz_property *p
         goto out; // the usual case does not write
     }
     if (!init && !(has_tables && has_namespaces)) {
-        return fz_fail(err, FZ_NOT_FOUND, "the SQLite file has no catalog tables, and jdbc.init-catalog-tables is false");
+        return fz_fail(err, FZ_NOT_FOUND,
+                       "the SQLite file has no catalog tables, and jdbc.init-catalog-tables is false");
     }
     FZ_TRY(begin(c, err));
     rc = end(c, make_tables(c, upgrade, err), err);

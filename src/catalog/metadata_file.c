@@ -36,7 +36,8 @@ out:
 
 static enum fz_code compress_gzip(const struct fz_buf *in, struct fz_buf *out, struct fz_err *err) {
     z_stream z = {0};
-    if (in->len > UINT32_MAX || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (in->len > UINT32_MAX ||
+        deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         return fz_fail_nomem(err, in->len);
     }
     size_t bound = deflateBound(&z, in->len);
@@ -85,12 +86,14 @@ static int64_t version_of(const char *location) {
     const char *name = slash != NULL ? slash + 1 : location;
     int64_t version;
     size_t len = strcspn(name, "-");
-    return name[len] == '-' && fz_parse_i64((struct fz_str){name, len}, &version) && version >= 0 && version < 1000000000
+    return name[len] == '-' && fz_parse_i64((struct fz_str){name, len}, &version) && version >= 0 &&
+                   version < 1000000000
                ? version
                : -1;
 }
 
-char *fz_metadata_file_name(struct fz_arena *arena, const struct fz_metadata *metadata, const struct fz_metadata *base) {
+char *fz_metadata_file_name(struct fz_arena *arena, const struct fz_metadata *metadata,
+                            const struct fz_metadata *base) {
     char uuid[37];
     fz_uuid_v4(uuid);
     int64_t version = base != NULL && base->metadata_location != NULL ? version_of(base->metadata_location) + 1 : 0;
@@ -100,8 +103,9 @@ char *fz_metadata_file_name(struct fz_arena *arena, const struct fz_metadata *me
     while (len > 0 && root[len - 1] == '/') {
         len--;
     }
-    return fz_arena_printf(arena, "%.*s%s/%05" PRId64 "-%s%s.metadata.json", (int)len, root, folder != NULL ? "" : "/metadata",
-                           version, uuid, fz_metadata_is_gzip(metadata) ? ".gz" : "");
+    return fz_arena_printf(arena, "%.*s%s/%05" PRId64 "-%s%s.metadata.json", (int)len, root,
+                           folder != NULL ? "" : "/metadata", version, uuid,
+                           fz_metadata_is_gzip(metadata) ? ".gz" : "");
 }
 
 static bool is_logged(const struct fz_metadata *metadata, const char *file) {
@@ -113,7 +117,8 @@ static bool is_logged(const struct fz_metadata *metadata, const char *file) {
     return false;
 }
 
-void fz_metadata_files_expire(struct fz_store *store, const struct fz_metadata *base, const struct fz_metadata *metadata) {
+void fz_metadata_files_expire(struct fz_store *store, const struct fz_metadata *base,
+                              const struct fz_metadata *metadata) {
     if (base == NULL || !fz_metadata_property_bool(metadata, "write.metadata.delete-after-commit.enabled", false)) {
         return;
     }

@@ -123,10 +123,11 @@ static enum fz_code publish(struct fz_pointer_catalog *catalog, const struct fz_
         return FZ_OK;
     }
     if (outcome == OUTCOME_UNKNOWN) {
-        rc = fz_fail(err, FZ_COMMIT_UNKNOWN,
-                     "it is not known whether the commit took place: %s. Nothing was removed; look whether the table's current "
-                     "metadata is %s before trying again",
-                     inner.message, location);
+        rc = fz_fail(
+            err, FZ_COMMIT_UNKNOWN,
+            "it is not known whether the commit took place: %s. Nothing was removed; look whether the table's current "
+            "metadata is %s before trying again",
+            inner.message, location);
         if (err != NULL) {
             err->flags |= FZ_ERR_STATE_UNKNOWN;
         }
@@ -141,7 +142,8 @@ static enum fz_code publish(struct fz_pointer_catalog *catalog, const struct fz_
 }
 
 static enum fz_code write_and_publish(struct fz_pointer_catalog *catalog, const struct fz_table_name *name,
-                                      const struct fz_metadata *base, struct fz_metadata *metadata, struct fz_err *err) {
+                                      const struct fz_metadata *base, struct fz_metadata *metadata,
+                                      struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
     struct fz_buf bytes = {0};

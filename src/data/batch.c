@@ -164,7 +164,8 @@ static enum fz_code grow_column(struct fz_column *column, size_t rows, struct fz
     size_t width = fz_type_width(column->type), bytes, words = words_for(rows);
     bool own_validity = column->validity != NULL && column->validity == column->validity_storage;
     if (!column->owned_data) {
-        return fz_fail(err, FZ_BUG, "a column with borrowed storage for %zu rows cannot hold %zu", column->capacity, rows);
+        return fz_fail(err, FZ_BUG, "a column with borrowed storage for %zu rows cannot hold %zu", column->capacity,
+                       rows);
     }
     if (!fz_mul_size(rows, width, &bytes)) {
         return fz_fail_nomem(err, SIZE_MAX);

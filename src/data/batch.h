@@ -61,17 +61,18 @@ struct fz_list_span {
 
 struct fz_column {
     const struct fz_type *type;
-    int32_t field_id;    // 0 where it has none
-    uint64_t *validity;  // bit i of word i/64 = row i is not NULL; NULL pointer = no NULLs. Points to validity_storage or is borrowed
-    void *data;          // see above; NULL for struct
-    size_t n_children;   // struct: fields; list: 1 (element); map: 1 (struct of key, value)
+    int32_t field_id; // 0 where it has none
+    uint64_t *
+        validity; // bit i of word i/64 = row i is not NULL; NULL pointer = no NULLs. Points to validity_storage or is borrowed
+    void *data; // see above; NULL for struct
+    size_t n_children; // struct: fields; list: 1 (element); map: 1 (struct of key, value)
     struct fz_column *children;
     // Storage. `data` and `validity_storage` are owned when owned_data is set; a consumer that wants a flat column to be filled
     // straight into its own memory (a DuckDB vector) sets data/validity_storage to it and clears owned_data.
     uint64_t *validity_storage;
     size_t capacity; // rows that data and validity_storage hold
     bool owned_data;
-    size_t used_rows;           // of a list's or map's child: rows taken so far by fz_column_copy, fz_value_store
+    size_t used_rows; // of a list's or map's child: rows taken so far by fz_column_copy, fz_value_store
     struct fz_type *owned_type; // of a map's child: the struct(key, value) type made by fz_column_init
 };
 
@@ -90,7 +91,8 @@ size_t fz_type_width(const struct fz_type *type);
 
 // One column per field, with owned storage for `capacity` rows (usually FZ_BATCH_ROWS); children of lists start empty and
 // grow with fz_column_reserve.
-enum fz_code fz_batch_init(struct fz_batch *batch, const struct fz_field *fields, size_t n, size_t capacity, struct fz_err *err);
+enum fz_code fz_batch_init(struct fz_batch *batch, const struct fz_field *fields, size_t n, size_t capacity,
+                           struct fz_err *err);
 void fz_batch_dispose(struct fz_batch *batch);
 enum fz_code fz_column_init(struct fz_column *column, const struct fz_type *type, size_t capacity, struct fz_err *err);
 void fz_column_dispose(struct fz_column *column);
@@ -104,8 +106,8 @@ void fz_column_set_null(struct fz_column *column, size_t row);
 // Copies `n` rows from `src` (from row src_row) to the end position dst_row of an owned column of the same type; strings
 // are copied into `strings` (NULL: the pointers are kept). With `selection` the i-th row comes from source row selection[i]
 // (src_row is not used then). NULL rows of the source are not looked at. Lists append to the child of `dst`.
-enum fz_code fz_column_copy(struct fz_column *dst, size_t dst_row, const struct fz_column *src, size_t src_row, const uint32_t *selection,
-                            size_t n, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_column_copy(struct fz_column *dst, size_t dst_row, const struct fz_column *src, size_t src_row,
+                            const uint32_t *selection, size_t n, struct fz_arena *strings, struct fz_err *err);
 
 // Where the next list of row `row` starts in the child: after everything that copy and store put there and after the lists
 // of the rows before.

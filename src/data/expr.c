@@ -271,9 +271,9 @@ static void print_infix(struct fz_buf *out, const struct fz_expr *expr, const ch
 
 void fz_expr_print(struct fz_buf *out, const struct fz_expr *expr) {
     static const char *const infix[] = {
-        [FZ_EXPR_AND] = " AND ", [FZ_EXPR_OR] = " OR ",      [FZ_EXPR_EQ] = " = ",
-        [FZ_EXPR_NE] = " <> ",   [FZ_EXPR_LT] = " < ",       [FZ_EXPR_LE] = " <= ",
-        [FZ_EXPR_GT] = " > ",    [FZ_EXPR_GE] = " >= ",      [FZ_EXPR_NULL_EQ] = " <=> ",
+        [FZ_EXPR_AND] = " AND ", [FZ_EXPR_OR] = " OR ", [FZ_EXPR_EQ] = " = ",
+        [FZ_EXPR_NE] = " <> ",   [FZ_EXPR_LT] = " < ",  [FZ_EXPR_LE] = " <= ",
+        [FZ_EXPR_GT] = " > ",    [FZ_EXPR_GE] = " >= ", [FZ_EXPR_NULL_EQ] = " <=> ",
     };
     switch (expr->kind) {
     case FZ_EXPR_LITERAL:

@@ -103,8 +103,8 @@ static enum fz_code bad_bound(const struct fz_type *type, size_t len, struct fz_
 // A number of `len` bytes as int (4) or long (8); dates written before a promotion to a timestamp are scaled up.
 static bool integer_from(const struct fz_type *type, struct fz_str bytes, int64_t *out) {
     const uint8_t *p = (const uint8_t *)bytes.ptr;
-    bool narrow = type->id == FZ_TYPE_INT || type->id == FZ_TYPE_DATE || type->id == FZ_TYPE_BYTE ||
-                  type->id == FZ_TYPE_SHORT;
+    bool narrow =
+        type->id == FZ_TYPE_INT || type->id == FZ_TYPE_DATE || type->id == FZ_TYPE_BYTE || type->id == FZ_TYPE_SHORT;
     if (bytes.len == 8 && !narrow) {
         *out = (int64_t)get_le(p, 8);
         return true;

@@ -11,7 +11,8 @@ struct fz_source;
 struct fz_source_vtable {
     void (*free)(struct fz_source *source); // last reference is gone
     // A reader is one thread's cursor. `columns`: indexes into source->fields, in the order wanted. Readers share the work.
-    enum fz_code (*open)(struct fz_source *source, const size_t *columns, size_t n_columns, void **out_reader, struct fz_err *err);
+    enum fz_code (*open)(struct fz_source *source, const size_t *columns, size_t n_columns, void **out_reader,
+                         struct fz_err *err);
     // Fills up to FZ_BATCH_ROWS rows; the batch has one column per asked column, storage prepared by the caller. 0 rows = this
     // reader is done. Strings stay valid until the next call on the same reader. Callers may skip storing by reading only n_rows.
     enum fz_code (*next)(struct fz_source *source, void *reader, struct fz_batch *batch, struct fz_err *err);
@@ -20,7 +21,8 @@ struct fz_source_vtable {
 struct fz_source {
     const struct fz_source_vtable *vtable;
     _Atomic int refs;
-    const struct fz_field *fields; // columns offered, cheapest first (count(*) asks for column 0); names are c<field id>
+    const struct fz_field
+        *fields; // columns offered, cheapest first (count(*) asks for column 0); names are c<field id>
     size_t n_fields;
     int64_t estimated_rows; // always set: without it the engine plans as for one row
     int max_threads;

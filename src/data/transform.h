@@ -17,17 +17,21 @@ enum fz_transform_kind {
 };
 struct fz_transform {
     enum fz_transform_kind kind;
-    int32_t param;    // bucket count or width
+    int32_t param; // bucket count or width
     const char *name; // as written for OTHER
 };
-enum fz_code fz_transform_parse(struct fz_arena *arena, struct fz_str text, struct fz_transform *out, struct fz_err *err); // "bucket[16]"
-void fz_transform_print(struct fz_buf *out, const struct fz_transform *t);                                               // "bucket[16]"
+enum fz_code fz_transform_parse(struct fz_arena *arena, struct fz_str text, struct fz_transform *out,
+                                struct fz_err *err); // "bucket[16]"
+void fz_transform_print(struct fz_buf *out, const struct fz_transform *t); // "bucket[16]"
 // NULL when the source type does not fit (raises SCHEMA_MISMATCH).
-enum fz_code fz_transform_result_type(const struct fz_transform *t, const struct fz_type *source, const struct fz_type **out, struct fz_err *err);
+enum fz_code fz_transform_result_type(const struct fz_transform *t, const struct fz_type *source,
+                                      const struct fz_type **out, struct fz_err *err);
 // NULL in, NULL out. Strings of the result may borrow from the value.
-enum fz_code fz_transform_apply(const struct fz_transform *t, const struct fz_value *value, struct fz_value *out, struct fz_err *err);
+enum fz_code fz_transform_apply(const struct fz_transform *t, const struct fz_value *value, struct fz_value *out,
+                                struct fz_err *err);
 // Whole column: out column (owned storage of the result type, capacity >= n) gets n rows. Strings borrow from the source.
-enum fz_code fz_transform_apply_column(const struct fz_transform *t, const struct fz_column *in, size_t n, struct fz_column *out, struct fz_err *err);
+enum fz_code fz_transform_apply_column(const struct fz_transform *t, const struct fz_column *in, size_t n,
+                                       struct fz_column *out, struct fz_err *err);
 // Text for a partition path: "2017-11-16", "2017-11", "null", base64 for binary (not URL-encoded).
 void fz_transform_print_value(struct fz_buf *out, const struct fz_transform *t, const struct fz_value *value);
 

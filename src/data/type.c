@@ -187,13 +187,15 @@ static bool default_equal(const struct fz_value *a, const struct fz_value *b) {
     return a == b || (a != NULL && b != NULL && fz_value_equal(a, b));
 }
 
-static bool field_equal(const struct fz_field *a, const struct fz_field *b, bool names, bool with_names, bool with_ids) {
+static bool field_equal(const struct fz_field *a, const struct fz_field *b, bool names, bool with_names,
+                        bool with_ids) {
     if ((with_ids && a->id != b->id) || (names && !text_equal(a->name, b->name))) {
         return false;
     }
     if (with_names && with_ids &&
         (a->required != b->required || !text_equal(a->doc, b->doc) ||
-         !default_equal(a->initial_default, b->initial_default) || !default_equal(a->write_default, b->write_default))) {
+         !default_equal(a->initial_default, b->initial_default) ||
+         !default_equal(a->write_default, b->write_default))) {
         return false;
     }
     return fz_type_equal(a->type, b->type, with_names, with_ids);

@@ -29,7 +29,8 @@ static void print_clock(struct fz_buf *out, int64_t seconds) {
 }
 
 // Date, separator, clock and fraction of a count of 1/`per_second` seconds since 1970.
-static void print_timestamp(struct fz_buf *out, int64_t v, int64_t per_second, int digits, int min_digits, char separator) {
+static void print_timestamp(struct fz_buf *out, int64_t v, int64_t per_second, int digits, int min_digits,
+                            char separator) {
     int64_t per_day = per_second * 86400, days = v / per_day - (v % per_day < 0), rest = v - days * per_day;
     fz_format_date(out, (int32_t)days);
     fz_buf_putc(out, separator);

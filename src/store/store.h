@@ -29,10 +29,12 @@ struct fz_store_vtable {
     const char *scheme;
     void (*free)(struct fz_store *store);
     enum fz_code (*size)(struct fz_store *, const char *location, int64_t *out_bytes, struct fz_err *);
-    enum fz_code (*submit)(struct fz_store *, const char *location, const struct fz_range *ranges, size_t n, struct fz_ticket **out,
-                           struct fz_err *);
-    enum fz_code (*wait)(struct fz_ticket *ticket, struct fz_cancel *, struct fz_err *); // releases the ticket, also on error
-    enum fz_code (*put)(struct fz_store *, const char *location, const void *data, size_t len, bool if_absent, struct fz_err *);
+    enum fz_code (*submit)(struct fz_store *, const char *location, const struct fz_range *ranges, size_t n,
+                           struct fz_ticket **out, struct fz_err *);
+    enum fz_code (*wait)(struct fz_ticket *ticket, struct fz_cancel *,
+                         struct fz_err *); // releases the ticket, also on error
+    enum fz_code (*put)(struct fz_store *, const char *location, const void *data, size_t len, bool if_absent,
+                        struct fz_err *);
     enum fz_code (*writer_open)(struct fz_store *, const char *location, struct fz_writer **out, struct fz_err *);
     enum fz_code (*list)(struct fz_store *, const char *prefix, fz_list_fn fn, void *ctx, struct fz_err *);
     enum fz_code (*remove)(struct fz_store *, const char *location, struct fz_err *); // absent is OK
@@ -48,8 +50,9 @@ struct fz_ticket {
 };
 struct fz_writer_vtable {
     enum fz_code (*append)(struct fz_writer *, const void *data, size_t len, struct fz_err *);
-    enum fz_code (*close)(struct fz_writer *, struct fz_err *); // makes the object durable and visible; frees the writer, also on error
-    void (*abort)(struct fz_writer *);                         // nothing stays behind; frees the writer
+    enum fz_code (*close)(struct fz_writer *,
+                          struct fz_err *); // makes the object durable and visible; frees the writer, also on error
+    void (*abort)(struct fz_writer *); // nothing stays behind; frees the writer
 };
 struct fz_writer {
     const struct fz_writer_vtable *vtable;
@@ -77,11 +80,15 @@ enum fz_code fz_ticket_wait(struct fz_ticket *ticket, struct fz_cancel *cancel, 
 enum fz_code fz_store_read(struct fz_store *store, const char *location, int64_t offset, size_t len, void *dst,
                            struct fz_cancel *cancel, struct fz_err *err);
 // Whole object appended to `out`; LIMIT when larger than max_bytes.
-enum fz_code fz_store_read_all(struct fz_store *store, const char *location, size_t max_bytes, struct fz_buf *out, struct fz_err *err);
+enum fz_code fz_store_read_all(struct fz_store *store, const char *location, size_t max_bytes, struct fz_buf *out,
+                               struct fz_err *err);
 // if_absent: EXISTS when there is one already, decided atomically (link(2) on local files).
-enum fz_code fz_store_put(struct fz_store *store, const char *location, const void *data, size_t len, bool if_absent, struct fz_err *err);
-enum fz_code fz_store_writer_open(struct fz_store *store, const char *location, struct fz_writer **out, struct fz_err *err);
-enum fz_code fz_writer_append(struct fz_writer *writer, const void *data, size_t len, struct fz_err *err); // updates written_bytes
+enum fz_code fz_store_put(struct fz_store *store, const char *location, const void *data, size_t len, bool if_absent,
+                          struct fz_err *err);
+enum fz_code fz_store_writer_open(struct fz_store *store, const char *location, struct fz_writer **out,
+                                  struct fz_err *err);
+enum fz_code fz_writer_append(struct fz_writer *writer, const void *data, size_t len,
+                              struct fz_err *err); // updates written_bytes
 enum fz_code fz_writer_close(struct fz_writer *writer, struct fz_err *err);
 void fz_writer_abort(struct fz_writer *writer); // NULL is fine
 // All objects below the folder `prefix`, at any depth, in no order; none when it does not exist. ("…/db/t" does not list "…/db/t2/x".)
@@ -89,7 +96,8 @@ void fz_writer_abort(struct fz_writer *writer); // NULL is fine
 enum fz_code fz_store_list(struct fz_store *store, const char *prefix, fz_list_fn fn, void *ctx, struct fz_err *err);
 enum fz_code fz_store_remove(struct fz_store *store, const char *location, struct fz_err *err);
 // What is directly in a folder: objects, and folders (size_bytes -1, no slash at the end), in no order.
-enum fz_code fz_store_list_folder(struct fz_store *store, const char *folder, fz_list_fn fn, void *ctx, struct fz_err *err);
+enum fz_code fz_store_list_folder(struct fz_store *store, const char *folder, fz_list_fn fn, void *ctx,
+                                  struct fz_err *err);
 // A folder that is there although nothing is in it: a directory, or the object "<folder>/" of no bytes (listings leave that out).
 enum fz_code fz_store_make_folder(struct fz_store *store, const char *folder, struct fz_err *err);
 // Removes everything below a folder, and the folder.

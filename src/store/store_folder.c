@@ -26,7 +26,8 @@ static enum fz_code note_child(void *ctx, const struct fz_list_entry *entry, str
     struct fz_str folder = {entry->location, (size_t)(slash - entry->location)};
     FZ_TRY(fz_map_put(&c->folders, folder, &seen, &added, err));
     if (added) {
-        struct fz_list_entry as_folder = {.location = seen->key.ptr, .size_bytes = -1, .modified_us = entry->modified_us};
+        struct fz_list_entry as_folder = {
+            .location = seen->key.ptr, .size_bytes = -1, .modified_us = entry->modified_us};
         rc = c->fn(c->ctx, &as_folder, err);
     }
 out:

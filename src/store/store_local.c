@@ -317,7 +317,8 @@ static enum fz_code writer_close(struct fz_writer *base, struct fz_err *err) {
     return finish((struct local_writer *)base, false, err);
 }
 
-static const struct fz_writer_vtable writer_vtable = {.append = writer_append, .close = writer_close, .abort = writer_abort};
+static const struct fz_writer_vtable writer_vtable = {
+    .append = writer_append, .close = writer_close, .abort = writer_abort};
 
 static enum fz_code open_writer(struct local_store *local, const char *location, struct local_writer **out,
                                 struct fz_err *err) {
@@ -492,7 +493,8 @@ out:
 static enum fz_code list_root(const char *prefix, bool shallow, fz_list_fn fn, void *ctx, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char *path;
-    struct listing l = {.shallow = shallow, .fn = fn, .ctx = ctx, .stale_before_us = fz_now_us() - INT64_C(86400000000)};
+    struct listing l = {
+        .shallow = shallow, .fn = fn, .ctx = ctx, .stale_before_us = fz_now_us() - INT64_C(86400000000)};
     size_t len = strlen(prefix);
     FZ_TRY(path_of(prefix, &path, err));
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -534,7 +536,8 @@ static enum fz_code local_remove(struct fz_store *store, const char *location, s
     const char *path;
     FZ_TRY(path_of(location, &path, err));
     bool folder = path[strlen(path) - 1] == '/';
-    if ((folder ? rmdir(path) : unlink(path)) != 0 && errno != ENOENT && errno != ENOTDIR && !(folder && errno == ENOTEMPTY)) {
+    if ((folder ? rmdir(path) : unlink(path)) != 0 && errno != ENOENT && errno != ENOTDIR &&
+        !(folder && errno == ENOTEMPTY)) {
         rc = fail_errno(err, errno, "remove", location);
     }
 out:

@@ -168,7 +168,8 @@ static enum fz_code writer_close(struct fz_writer *base, struct fz_err *err) {
     return rc;
 }
 
-static const struct fz_writer_vtable writer_vtable = {.append = writer_append, .close = writer_close, .abort = writer_abort};
+static const struct fz_writer_vtable writer_vtable = {
+    .append = writer_append, .close = writer_close, .abort = writer_abort};
 
 static enum fz_code memory_writer_open(struct fz_store *store, const char *location, struct fz_writer **out,
                                        struct fz_err *err) {

@@ -29,7 +29,8 @@ static enum fz_code route(struct fz_store *store, const char *location, struct f
             return FZ_OK;
         }
     }
-    return fz_fail(err, FZ_UNSUPPORTED, "no store for the scheme \"%.*s\" of %s", (int)scheme.len, scheme.ptr, location);
+    return fz_fail(err, FZ_UNSUPPORTED, "no store for the scheme \"%.*s\" of %s", (int)scheme.len, scheme.ptr,
+                   location);
 }
 
 static void router_free(struct fz_store *store) {

@@ -57,17 +57,21 @@ static void close_fixture(struct fixture *f) {
 }
 
 static const char *const DB[] = {"db"}, *const OTHER[] = {"other"}, *const DEEP[] = {"db", "inner"};
-static const struct fz_table_name ns_db = {DB, 1, NULL}, ns_other = {OTHER, 1, NULL}, ns_deep = {DEEP, 2, NULL}, root = {0};
-static const struct fz_table_name table_t = {DB, 1, "t"}, table_u = {DB, 1, "u"}, table_o = {OTHER, 1, "t"}, table_deep = {DEEP, 2, "t"};
+static const struct fz_table_name ns_db = {DB, 1, NULL}, ns_other = {OTHER, 1, NULL}, ns_deep = {DEEP, 2, NULL},
+                                  root = {0};
+static const struct fz_table_name table_t = {DB, 1, "t"}, table_u = {DB, 1, "u"}, table_o = {OTHER, 1, "t"},
+                                  table_deep = {DEEP, 2, "t"};
 
 #define RESULT(call) (fz_err_reset(&err), (call))
 
-static struct fz_metadata *new_metadata(struct fz_catalog *c, const struct fz_table_name *name, const struct fz_property *properties, size_t n) {
+static struct fz_metadata *new_metadata(struct fz_catalog *c, const struct fz_table_name *name,
+                                        const struct fz_property *properties, size_t n) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_arena arena = {0};
     struct fz_field fields[2] = {{.id = 1, .name = "id", .required = true, .type = fz_type_primitive(FZ_TYPE_LONG)},
                                  {.id = 2, .name = "v", .type = fz_type_primitive(FZ_TYPE_STRING)}};
-    struct fz_table_create create = {.schema = fz_type_struct(&arena, fields, 2), .properties = properties, .n_properties = n};
+    struct fz_table_create create = {
+        .schema = fz_type_struct(&arena, fields, 2), .properties = properties, .n_properties = n};
     struct fz_metadata *metadata = NULL;
     FZ_OK_OR_FAIL(fz_catalog_default_location(c, name, &arena, &create.location, &err), &err);
     FZ_OK_OR_FAIL(fz_metadata_create(&create, 1700000000000, &metadata, &err), &err);
@@ -75,7 +79,8 @@ static struct fz_metadata *new_metadata(struct fz_catalog *c, const struct fz_ta
     return metadata;
 }
 
-static void make_table(struct fz_catalog *c, const struct fz_table_name *name, const struct fz_property *properties, size_t n) {
+static void make_table(struct fz_catalog *c, const struct fz_table_name *name, const struct fz_property *properties,
+                       size_t n) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_metadata *initial = new_metadata(c, name, properties, n), *made = NULL;
     FZ_OK_OR_FAIL(c->vtable->create(c, name, initial, &made, &err), &err);
@@ -84,8 +89,8 @@ static void make_table(struct fz_catalog *c, const struct fz_table_name *name, c
     fz_metadata_unref(initial);
 }
 
-static enum fz_code set_property(struct fz_catalog *c, const struct fz_table_name *name, const char *key, const char *value,
-                                 struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code set_property(struct fz_catalog *c, const struct fz_table_name *name, const char *key,
+                                 const char *value, struct fz_metadata **out, struct fz_err *err) {
     struct fz_property property = {key, value};
     struct fz_update update = {.kind = FZ_UPDATE_SET_PROPERTIES, .u.properties = {&property, 1}};
     struct fz_metadata *metadata = NULL;
@@ -169,7 +174,8 @@ static void commits_replace_the_metadata(struct fixture *f) {
     assert_true(strncmp(name, f->kind == DIRECTORY ? "v2.metadata.json" : "00001-", 6) == 0);
     fz_metadata_unref(loaded);
     // somebody else with an old idea of the table
-    struct fz_requirement wrong[] = {{.kind = FZ_REQUIRE_UUID, .text = first->table_uuid}, {.kind = FZ_REQUIRE_REF_SNAPSHOT, .text = "main", .id = 17}};
+    struct fz_requirement wrong[] = {{.kind = FZ_REQUIRE_UUID, .text = first->table_uuid},
+                                     {.kind = FZ_REQUIRE_REF_SNAPSHOT, .text = "main", .id = 17}};
     struct fz_property property = {"b", "2"};
     struct fz_update update = {.kind = FZ_UPDATE_SET_PROPERTIES, .u.properties = {&property, 1}};
     assert_int_equal(RESULT(c->vtable->commit(c, &table_t, wrong, 2, &update, 1, &loaded, &err)), FZ_CONFLICT);
@@ -199,7 +205,8 @@ static void a_commit_can_create(struct fixture *f) {
         {.kind = FZ_UPDATE_SET_DEFAULT_SORT_ORDER, .u.id = -1},
         {.kind = FZ_UPDATE_SET_LOCATION, .u.text = model->location},
     };
-    FZ_OK_OR_FAIL(c->vtable->commit(c, &table_t, &create, 1, updates, sizeof updates / sizeof updates[0], &made, &err), &err);
+    FZ_OK_OR_FAIL(c->vtable->commit(c, &table_t, &create, 1, updates, sizeof updates / sizeof updates[0], &made, &err),
+                  &err);
     assert_string_equal(made->table_uuid, model->table_uuid);
     fz_metadata_unref(made);
     assert_int_equal(RESULT(c->vtable->commit(c, &table_t, &create, 1, updates, 9, &made, &err)), FZ_EXISTS);
@@ -296,7 +303,8 @@ static void compressed_metadata(struct fixture *f) {
 
 static void old_metadata_files_are_removed_when_asked(struct fixture *f) {
     struct fz_err err = FZ_ERR_INIT;
-    struct fz_property properties[] = {{"write.metadata.delete-after-commit.enabled", "true"}, {"write.metadata.previous-versions-max", "2"}};
+    struct fz_property properties[] = {{"write.metadata.delete-after-commit.enabled", "true"},
+                                       {"write.metadata.previous-versions-max", "2"}};
     make_table(f->catalog, &table_t, properties, 2);
     for (int i = 0; i < 6; i++) {
         FZ_OK_OR_FAIL(set_property(f->catalog, &table_t, "a", i % 2 ? "1" : "2", NULL, &err), &err);
@@ -375,7 +383,8 @@ static void namespace_properties(struct fixture *f) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_arena arena = {0};
     struct fz_catalog *c = f->catalog;
-    struct fz_property *p, first[] = {{"comment", "first"}, {"a", "1"}}, set[] = {{"a", "2"}, {"b", "3"}}, bad = {"x", "y"};
+    struct fz_property *p, first[] = {{"comment", "first"}, {"a", "1"}}, set[] = {{"a", "2"}, {"b", "3"}},
+                           bad = {"x", "y"};
     const char *const removed[] = {"comment", "not there"}, *location;
     size_t n;
     if (f->kind == DIRECTORY) {
@@ -492,7 +501,11 @@ static void ask_sql(struct fixture *f, const char *sql, char *out, size_t size) 
     while (sqlite3_step(stmt) == SQLITE_ROW) {
         for (int i = 0; i < sqlite3_column_count(stmt); i++) {
             const char *text = (const char *)sqlite3_column_text(stmt, i);
-            snprintf(out + strlen(out), size - strlen(out), "%s%s", i > 0 ? "|" : out[0] ? ";" : "", text ? text : "NULL");
+            snprintf(out + strlen(out), size - strlen(out), "%s%s",
+                     i > 0    ? "|"
+                     : out[0] ? ";"
+                              : "",
+                     text ? text : "NULL");
         }
     }
     sqlite3_finalize(stmt);
@@ -509,11 +522,16 @@ static void rows_are_those_of_the_jdbc_catalog(void **state) {
     ask_sql(&f, "SELECT * FROM iceberg_namespace_properties", text, sizeof text);
     assert_string_equal(text, "ice|db.inner|exists|true");
     make_table(f.catalog, &table_deep, NULL, 0);
-    ask_sql(&f, "SELECT catalog_name, table_namespace, table_name, previous_metadata_location, iceberg_type FROM iceberg_tables", text, sizeof text);
+    ask_sql(&f,
+            "SELECT catalog_name, table_namespace, table_name, previous_metadata_location, iceberg_type FROM "
+            "iceberg_tables",
+            text, sizeof text);
     assert_string_equal(text, "ice|db.inner|t|NULL|TABLE");
     FZ_OK_OR_FAIL(set_property(f.catalog, &table_deep, "a", "1", NULL, &err), &err);
-    ask_sql(&f, "SELECT metadata_location LIKE '%/metadata/00001-%', previous_metadata_location LIKE '%/metadata/00000-%' FROM iceberg_tables", text,
-            sizeof text);
+    ask_sql(&f,
+            "SELECT metadata_location LIKE '%/metadata/00001-%', previous_metadata_location LIKE '%/metadata/00000-%' "
+            "FROM iceberg_tables",
+            text, sizeof text);
     assert_string_equal(text, "1|1");
     // a view is not a table, but it has the name
     run_sql(&f, "INSERT INTO iceberg_tables VALUES ('ice','db.inner','v','x',NULL,'VIEW')");
@@ -541,9 +559,12 @@ static void the_old_layout_stays_unless_asked(void **state) {
     char text[100];
     open_fixture(&f, SQLITE);
     fz_catalog_free(f.catalog);
-    run_sql(&f, "DROP TABLE iceberg_tables; CREATE TABLE iceberg_tables (catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL, "
-                "table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), previous_metadata_location VARCHAR(1000), "
-                "PRIMARY KEY (catalog_name, table_namespace, table_name))");
+    run_sql(
+        &f,
+        "DROP TABLE iceberg_tables; CREATE TABLE iceberg_tables (catalog_name VARCHAR(255) NOT NULL, table_namespace "
+        "VARCHAR(255) NOT NULL, "
+        "table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), previous_metadata_location VARCHAR(1000), "
+        "PRIMARY KEY (catalog_name, table_namespace, table_name))");
     f.catalog = open_catalog(&f, "ice");
     make_table(f.catalog, &table_t, NULL, 0);
     FZ_OK_OR_FAIL(set_property(f.catalog, &table_t, "a", "1", NULL, &err), &err);
@@ -564,9 +585,13 @@ static void bad_uris_and_files(void **state) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_catalog *c = NULL;
     open_fixture(&f, SQLITE);
-    assert_int_equal(RESULT(fz_catalog_sqlite_new("x", "jdbc:postgresql://h/db", "/w", NULL, 0, f.store, &c, &err)), FZ_INVALID_ARG);
-    assert_int_equal(RESULT(fz_catalog_sqlite_new("x", "jdbc:sqlite:", "/w", NULL, 0, f.store, &c, &err)), FZ_INVALID_ARG);
-    assert_int_equal(RESULT(fz_catalog_sqlite_new("x", "jdbc:sqlite:/no/such/folder/x.db", "/w", NULL, 0, f.store, &c, &err)), FZ_IO);
+    assert_int_equal(RESULT(fz_catalog_sqlite_new("x", "jdbc:postgresql://h/db", "/w", NULL, 0, f.store, &c, &err)),
+                     FZ_INVALID_ARG);
+    assert_int_equal(RESULT(fz_catalog_sqlite_new("x", "jdbc:sqlite:", "/w", NULL, 0, f.store, &c, &err)),
+                     FZ_INVALID_ARG);
+    assert_int_equal(
+        RESULT(fz_catalog_sqlite_new("x", "jdbc:sqlite:/no/such/folder/x.db", "/w", NULL, 0, f.store, &c, &err)),
+        FZ_IO);
     char uri[200], path[160];
     snprintf(path, sizeof path, "%s/not.db", f.folder);
     snprintf(uri, sizeof uri, "jdbc:sqlite:%s", path);
@@ -618,8 +643,10 @@ static void directory_tables_stay_in_their_folder(void **state) {
     open_fixture(&f, DIRECTORY);
     make_table(f.catalog, &table_t, NULL, 0);
     struct fz_update move = {.kind = FZ_UPDATE_SET_LOCATION, .u.text = "/else"};
-    assert_int_equal(RESULT(f.catalog->vtable->commit(f.catalog, &table_t, NULL, 0, &move, 1, &m, &err)), FZ_UNSUPPORTED);
-    assert_int_equal(RESULT(set_property(f.catalog, &table_t, "write.metadata.path", "/else", NULL, &err)), FZ_UNSUPPORTED);
+    assert_int_equal(RESULT(f.catalog->vtable->commit(f.catalog, &table_t, NULL, 0, &move, 1, &m, &err)),
+                     FZ_UNSUPPORTED);
+    assert_int_equal(RESULT(set_property(f.catalog, &table_t, "write.metadata.path", "/else", NULL, &err)),
+                     FZ_UNSUPPORTED);
     const struct fz_table_name climbing = {DB, 1, "../../etc"};
     assert_int_equal(RESULT(f.catalog->vtable->load(f.catalog, &climbing, &m, &err)), FZ_INVALID_ARG);
     // dropping removes everything below
@@ -643,13 +670,14 @@ static void directory_tables_stay_in_their_folder(void **state) {
 struct lossy {
     struct fz_pointer_catalog pointer;
     char current[300];
-    bool happens;      // the swap takes place before the answer is lost
+    bool happens; // the swap takes place before the answer is lost
     bool then_another; // and somebody else commits on top of it
     int failing_reads; // so many reads fail first
     int reads;
 };
 
-static enum fz_code lossy_read(struct fz_pointer_catalog *base, const struct fz_table_name *name, struct fz_buf *out, struct fz_err *err) {
+static enum fz_code lossy_read(struct fz_pointer_catalog *base, const struct fz_table_name *name, struct fz_buf *out,
+                               struct fz_err *err) {
     struct lossy *l = (struct lossy *)base;
     (void)name;
     l->reads++;
@@ -660,13 +688,15 @@ static enum fz_code lossy_read(struct fz_pointer_catalog *base, const struct fz_
     fz_buf_puts(out, l->current);
     return l->current[0] ? FZ_OK : fz_fail(err, FZ_NOT_FOUND, "none");
 }
-static enum fz_code lossy_insert(struct fz_pointer_catalog *base, const struct fz_table_name *name, const char *location, struct fz_err *err) {
+static enum fz_code lossy_insert(struct fz_pointer_catalog *base, const struct fz_table_name *name,
+                                 const char *location, struct fz_err *err) {
     (void)name;
     (void)err;
     snprintf(((struct lossy *)base)->current, 300, "%s", location);
     return FZ_OK;
 }
-static enum fz_code lossy_swap(struct fz_pointer_catalog *base, const struct fz_table_name *name, const char *from, const char *to, struct fz_err *err) {
+static enum fz_code lossy_swap(struct fz_pointer_catalog *base, const struct fz_table_name *name, const char *from,
+                               const char *to, struct fz_err *err) {
     struct lossy *l = (struct lossy *)base;
     (void)name;
     assert_string_equal(l->current, from);
@@ -711,10 +741,10 @@ static void lost_answers(void **state) {
     } cases[] = {
         {true, false, false, 0, FZ_OK, 2},
         {true, true, false, 0, FZ_OK, 3},
-        {true, false, false, -2, FZ_OK, 2},             // asks again
+        {true, false, false, -2, FZ_OK, 2}, // asks again
         {true, false, false, -9, FZ_COMMIT_UNKNOWN, 2}, // nobody answers: nothing is removed
         {false, false, false, 0, FZ_COMMIT_UNKNOWN, 2}, // it may still be on its way
-        {false, false, true, 0, FZ_NET, 1},             // it cannot be
+        {false, false, true, 0, FZ_NET, 1}, // it cannot be
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fixture f;
@@ -728,7 +758,8 @@ static void lost_answers(void **state) {
                                            .create = fz_pointer_create,
                                            .namespace_exists = never};
         struct lossy l = {.happens = cases[i].happens, .then_another = cases[i].then_another};
-        FZ_OK_OR_FAIL(fz_pointer_catalog_init(&l.pointer, &vtable, &pointers, "lossy", f.warehouse, f.store, &err), &err);
+        FZ_OK_OR_FAIL(fz_pointer_catalog_init(&l.pointer, &vtable, &pointers, "lossy", f.warehouse, f.store, &err),
+                      &err);
         struct fz_catalog *c = &l.pointer.base;
         make_table(c, &table_t, (struct fz_property[]){{"commit.status-check.min-wait-ms", "1"}}, 1);
         l.failing_reads = 0;

@@ -293,7 +293,8 @@ static void only_one_of_many_puts_wins(struct fixture *f) {
 }
 
 static void run_everywhere(void (*test)(struct fixture *)) {
-    static const char *const kinds[] = {"path", "file:/", "file:///", "memory", "router memory", "router file:/", "router path"};
+    static const char *const kinds[] = {"path",          "file:/",        "file:///",   "memory",
+                                        "router memory", "router file:/", "router path"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct fixture f;
         open_fixture(&f, kinds[i]);

@@ -50,7 +50,8 @@ static void nulls_and_growth(void **state) {
     assert_true(c.capacity >= 5000);
     assert_int_equal(((int64_t *)c.data)[3], 33);
     assert_int_equal(((int64_t *)c.data)[4999], 0);
-    assert_true(!fz_column_is_valid(&c, 5) && fz_column_is_valid(&c, 4999) && fz_column_is_valid(&c, 63) && fz_column_is_valid(&c, 64));
+    assert_true(!fz_column_is_valid(&c, 5) && fz_column_is_valid(&c, 4999) && fz_column_is_valid(&c, 63) &&
+                fz_column_is_valid(&c, 64));
     fz_column_reset(&c);
     assert_null(c.validity);
     fz_column_set_null(&c, 4999);
@@ -96,8 +97,9 @@ static void copies_of_every_width(void **state) {
     (void)state;
     struct fz_err err = FZ_ERR_INIT;
     struct fz_arena a = {0};
-    const struct fz_type *types[] = {fz_type_primitive(FZ_TYPE_BYTE), fz_type_primitive(FZ_TYPE_SHORT), fz_type_primitive(FZ_TYPE_INT),
-                                     fz_type_primitive(FZ_TYPE_LONG), fz_type_decimal(&a, 38, 0)};
+    const struct fz_type *types[] = {fz_type_primitive(FZ_TYPE_BYTE), fz_type_primitive(FZ_TYPE_SHORT),
+                                     fz_type_primitive(FZ_TYPE_INT), fz_type_primitive(FZ_TYPE_LONG),
+                                     fz_type_decimal(&a, 38, 0)};
     for (size_t t = 0; t < 5; t++) {
         struct fz_column src, dst;
         FZ_OK_OR_FAIL(fz_column_init(&src, types[t], 500, &err), &err);
@@ -110,7 +112,8 @@ static void copies_of_every_width(void **state) {
         }
         FZ_OK_OR_FAIL(fz_column_copy(&dst, 200, &src, 0, rows, 100, NULL, &err), &err);
         for (size_t i = 0; i < 300; i++) {
-            struct fz_value got = fz_value_at(&dst, i, NULL), want = fz_value_at(&src, i < 200 ? 65 + i : rows[i - 200], NULL);
+            struct fz_value got = fz_value_at(&dst, i, NULL),
+                            want = fz_value_at(&src, i < 200 ? 65 + i : rows[i - 200], NULL);
             assert_true(fz_value_equal(&got, &want));
         }
         // rows without NULLs over rows that had some
@@ -172,7 +175,9 @@ static void nested_round_trip(void **state) {
     for (size_t i = 0; i < ROWS; i++) {
         struct fz_value words[3], entries[6], row[2] = {int_value(number, (int64_t)i), {.type = map}};
         for (size_t k = 0; k < 3; k++) {
-            words[k] = (struct fz_value){.type = text, .is_null = k == 1, .u.bytes = fz_str_of(fz_arena_printf(&a, "word %zu of row %zu", k, i))};
+            words[k] = (struct fz_value){.type = text,
+                                         .is_null = k == 1,
+                                         .u.bytes = fz_str_of(fz_arena_printf(&a, "word %zu of row %zu", k, i))};
             entries[2 * k] = int_value(number, (int64_t)k);
             entries[2 * k + 1] = (struct fz_value){.type = list, .is_null = k == 2};
             entries[2 * k + 1].u.nested.items = words;
@@ -233,9 +238,10 @@ static void batches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(widths_follow_the_engine),   FZ_TEST(strings_are_inline_up_to_twelve), FZ_TEST(nulls_and_growth),
-        FZ_TEST(borrowed_storage_does_not_grow), FZ_TEST(copies_of_every_width),       FZ_TEST(copied_strings_are_owned),
-        FZ_TEST(nested_round_trip),          FZ_TEST(batches),
+        FZ_TEST(widths_follow_the_engine), FZ_TEST(strings_are_inline_up_to_twelve),
+        FZ_TEST(nulls_and_growth),         FZ_TEST(borrowed_storage_does_not_grow),
+        FZ_TEST(copies_of_every_width),    FZ_TEST(copied_strings_are_owned),
+        FZ_TEST(nested_round_trip),        FZ_TEST(batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

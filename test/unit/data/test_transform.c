@@ -25,9 +25,9 @@ static struct fz_value apply(struct fz_transform t, struct fz_value v) {
 static void hashes_of_the_spec(void **state) {
     (void)state;
     assert_int_equal((int32_t)fz_murmur3_long(34), 2017239379);
-    assert_int_equal((int32_t)fz_murmur3_long(17486), -653330422);                        // 2017-11-16
-    assert_int_equal((int32_t)fz_murmur3_long(INT64_C(81068000000)), -662762989);         // 22:31:08
-    assert_int_equal((int32_t)fz_murmur3_long(INT64_C(1510871468000000)), -2047944441);   // 2017-11-16T22:31:08
+    assert_int_equal((int32_t)fz_murmur3_long(17486), -653330422); // 2017-11-16
+    assert_int_equal((int32_t)fz_murmur3_long(INT64_C(81068000000)), -662762989); // 22:31:08
+    assert_int_equal((int32_t)fz_murmur3_long(INT64_C(1510871468000000)), -2047944441); // 2017-11-16T22:31:08
     assert_int_equal((int32_t)fz_murmur3_long(INT64_C(1510871468000001)), -1207196810);
     uint8_t bytes[16];
     size_t n = fz_decimal_to_bytes(1420, bytes);
@@ -39,7 +39,8 @@ static void hashes_of_the_spec(void **state) {
     struct fz_value uuid = {.type = fz_type_primitive(FZ_TYPE_UUID),
                             .u.i128 = {UINT64_C(0xa4793f349cb785e7), (int64_t)UINT64_C(0xf79c3e09677c4bbd)}};
     assert_int_equal(apply(all, uuid).u.i64, 1488055340);
-    assert_int_equal(apply(all, number(FZ_TYPE_TIMESTAMP_NS, INT64_C(1510871468000001999))).u.i64, (uint32_t)-1207196810 & 0x7fffffff);
+    assert_int_equal(apply(all, number(FZ_TYPE_TIMESTAMP_NS, INT64_C(1510871468000001999))).u.i64,
+                     (uint32_t)-1207196810 & 0x7fffffff);
 }
 
 static void buckets_of_pyiceberg(void **state) {
@@ -78,14 +79,19 @@ static void dates_of_pyiceberg(void **state) {
         {INT64_C(-62135596800000000), -1969, -23628, -719162, -17259888},
         {INT64_C(253402300799999999), 8029, 96359, 2932896, 70389527},
     };
-    static const enum fz_transform_kind kinds[] = {FZ_TRANSFORM_YEAR, FZ_TRANSFORM_MONTH, FZ_TRANSFORM_DAY, FZ_TRANSFORM_HOUR};
+    static const enum fz_transform_kind kinds[] = {FZ_TRANSFORM_YEAR, FZ_TRANSFORM_MONTH, FZ_TRANSFORM_DAY,
+                                                   FZ_TRANSFORM_HOUR};
     for (size_t i = 0; i < 6; i++) {
         for (size_t k = 0; k < 4; k++) {
             assert_int_equal(apply(make(kinds[k], 0), number(FZ_TYPE_TIMESTAMP, stamps[i][0])).u.i64, stamps[i][k + 1]);
         }
     }
-    static const int64_t dates[][4] = {{0, 0, 0, 0},          {-1, -1, -1, -1},           {17501, 47, 575, 17501},
-                                       {-365, -1, -12, -365}, {-719162, -1969, -23628, -719162}, {2932896, 8029, 96359, 2932896}};
+    static const int64_t dates[][4] = {{0, 0, 0, 0},
+                                       {-1, -1, -1, -1},
+                                       {17501, 47, 575, 17501},
+                                       {-365, -1, -12, -365},
+                                       {-719162, -1969, -23628, -719162},
+                                       {2932896, 8029, 96359, 2932896}};
     for (size_t i = 0; i < 6; i++) {
         for (size_t k = 0; k < 3; k++) {
             assert_int_equal(apply(make(kinds[k], 0), number(FZ_TYPE_DATE, dates[i][0])).u.i64, dates[i][k + 1]);
@@ -122,7 +128,8 @@ static void names(void **state) {
     struct fz_arena a = {0};
     struct fz_err err = FZ_ERR_INIT;
     struct fz_transform t;
-    static const char *const good[] = {"identity", "bucket[16]", "truncate[4]", "year", "month", "day", "hour", "void", "zorder", "bucket", "day[3]"};
+    static const char *const good[] = {"identity", "bucket[16]", "truncate[4]", "year",   "month", "day",
+                                       "hour",     "void",       "zorder",      "bucket", "day[3]"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct fz_buf buf = {0};
         FZ_OK_OR_FAIL(fz_transform_parse(&a, fz_str_of(good[i]), &t, &err), &err);
@@ -131,7 +138,8 @@ static void names(void **state) {
         assert_int_equal(t.kind == FZ_TRANSFORM_OTHER, i >= 8);
         fz_buf_dispose(&buf);
     }
-    static const char *const bad[] = {"", "bucket[0]", "bucket[-1]", "bucket[x]", "bucket[]", "truncate[99999999999]", "bucket[16"};
+    static const char *const bad[] = {
+        "", "bucket[0]", "bucket[-1]", "bucket[x]", "bucket[]", "truncate[99999999999]", "bucket[16"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(fz_transform_parse(&a, fz_str_of(bad[i]), &t, &err), FZ_INVALID_ARG);
         fz_err_reset(&err);
@@ -145,7 +153,9 @@ static void names(void **state) {
     assert_int_equal(fz_transform_result_type(&t, fz_type_primitive(FZ_TYPE_DOUBLE), &type, &err), FZ_SCHEMA_MISMATCH);
     fz_err_reset(&err);
     t = make(FZ_TRANSFORM_IDENTITY, 0);
-    assert_int_equal(fz_transform_result_type(&t, fz_type_list(&a, 1, false, fz_type_primitive(FZ_TYPE_INT)), &type, &err), FZ_SCHEMA_MISMATCH);
+    assert_int_equal(
+        fz_transform_result_type(&t, fz_type_list(&a, 1, false, fz_type_primitive(FZ_TYPE_INT)), &type, &err),
+        FZ_SCHEMA_MISMATCH);
     fz_arena_dispose(&a);
 }
 
@@ -181,11 +191,20 @@ static void columns_equal_values(void **state) {
     struct fz_arena a = {0};
     struct fz_err err = FZ_ERR_INIT;
     const struct fz_type *types[] = {
-        fz_type_primitive(FZ_TYPE_INT),       fz_type_primitive(FZ_TYPE_LONG),        fz_type_primitive(FZ_TYPE_DATE),
-        fz_type_primitive(FZ_TYPE_TIMESTAMP), fz_type_primitive(FZ_TYPE_TIMESTAMPTZ_NS), fz_type_primitive(FZ_TYPE_STRING),
-        fz_type_primitive(FZ_TYPE_BINARY),    fz_type_primitive(FZ_TYPE_UUID),        fz_type_decimal(&a, 4, 1),
-        fz_type_decimal(&a, 9, 2),            fz_type_decimal(&a, 18, 2),             fz_type_decimal(&a, 38, 10),
-        fz_type_primitive(FZ_TYPE_TIME),      fz_type_primitive(FZ_TYPE_SHORT),
+        fz_type_primitive(FZ_TYPE_INT),
+        fz_type_primitive(FZ_TYPE_LONG),
+        fz_type_primitive(FZ_TYPE_DATE),
+        fz_type_primitive(FZ_TYPE_TIMESTAMP),
+        fz_type_primitive(FZ_TYPE_TIMESTAMPTZ_NS),
+        fz_type_primitive(FZ_TYPE_STRING),
+        fz_type_primitive(FZ_TYPE_BINARY),
+        fz_type_primitive(FZ_TYPE_UUID),
+        fz_type_decimal(&a, 4, 1),
+        fz_type_decimal(&a, 9, 2),
+        fz_type_decimal(&a, 18, 2),
+        fz_type_decimal(&a, 38, 10),
+        fz_type_primitive(FZ_TYPE_TIME),
+        fz_type_primitive(FZ_TYPE_SHORT),
     };
     enum { ROWS = 300 };
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
@@ -204,9 +223,14 @@ static void columns_equal_values(void **state) {
             FZ_OK_OR_FAIL(fz_value_store(&in, i, &v, &err), &err);
         }
         static const struct fz_transform transforms[] = {
-            {.kind = FZ_TRANSFORM_IDENTITY}, {.kind = FZ_TRANSFORM_BUCKET, .param = 1000}, {.kind = FZ_TRANSFORM_TRUNCATE, .param = 7},
-            {.kind = FZ_TRANSFORM_YEAR},     {.kind = FZ_TRANSFORM_MONTH},                 {.kind = FZ_TRANSFORM_DAY},
-            {.kind = FZ_TRANSFORM_HOUR},     {.kind = FZ_TRANSFORM_VOID},
+            {.kind = FZ_TRANSFORM_IDENTITY},
+            {.kind = FZ_TRANSFORM_BUCKET, .param = 1000},
+            {.kind = FZ_TRANSFORM_TRUNCATE, .param = 7},
+            {.kind = FZ_TRANSFORM_YEAR},
+            {.kind = FZ_TRANSFORM_MONTH},
+            {.kind = FZ_TRANSFORM_DAY},
+            {.kind = FZ_TRANSFORM_HOUR},
+            {.kind = FZ_TRANSFORM_VOID},
         };
         for (size_t k = 0; k < sizeof transforms / sizeof transforms[0]; k++) {
             const struct fz_type *type;
@@ -220,7 +244,8 @@ static void columns_equal_values(void **state) {
                 FZ_OK_OR_FAIL(fz_transform_apply_column(&transforms[k], &in, ROWS, &out, &err), &err);
             }
             for (size_t i = 0; i < ROWS; i++) {
-                struct fz_value got = fz_value_at(&out, i, NULL), want = apply(transforms[k], fz_value_at(&in, i, NULL));
+                struct fz_value got = fz_value_at(&out, i, NULL),
+                                want = apply(transforms[k], fz_value_at(&in, i, NULL));
                 assert_true(fz_value_equal(&got, &want));
             }
             fz_column_dispose(&out);
@@ -232,8 +257,13 @@ static void columns_equal_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(hashes_of_the_spec), FZ_TEST(buckets_of_pyiceberg), FZ_TEST(dates_of_pyiceberg), FZ_TEST(truncation),
-        FZ_TEST(names),              FZ_TEST(path_text),            FZ_TEST(columns_equal_values),
+        FZ_TEST(hashes_of_the_spec),
+        FZ_TEST(buckets_of_pyiceberg),
+        FZ_TEST(dates_of_pyiceberg),
+        FZ_TEST(truncation),
+        FZ_TEST(names),
+        FZ_TEST(path_text),
+        FZ_TEST(columns_equal_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

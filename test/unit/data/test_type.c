@@ -3,7 +3,8 @@
 
 #include "data/value.h"
 
-static void expect_text(void (*print)(struct fz_buf *, const struct fz_type *), const struct fz_type *type, const char *want) {
+static void expect_text(void (*print)(struct fz_buf *, const struct fz_type *), const struct fz_type *type,
+                        const char *want) {
     struct fz_buf buf = {0};
     print(&buf, type);
     assert_string_equal(buf.ptr, want);
@@ -61,24 +62,65 @@ static void parsing(void **state) {
     (void)state;
     struct fz_arena a = {0};
     struct fz_err err = FZ_ERR_INIT;
-    static const char *const same[] = {"boolean", "int", "long", "float", "double", "date", "time", "timestamp", "timestamptz",
-                                       "timestamp_ns", "timestamptz_ns", "string", "uuid", "binary", "unknown", "variant",
-                                       "geometry", "geography", "decimal(9, 2)", "decimal(38, 38)", "fixed[16]",
-                                       "geometry(srid:4326)", "geography(OGC:CRS84, spherical)"};
+    static const char *const same[] = {"boolean",
+                                       "int",
+                                       "long",
+                                       "float",
+                                       "double",
+                                       "date",
+                                       "time",
+                                       "timestamp",
+                                       "timestamptz",
+                                       "timestamp_ns",
+                                       "timestamptz_ns",
+                                       "string",
+                                       "uuid",
+                                       "binary",
+                                       "unknown",
+                                       "variant",
+                                       "geometry",
+                                       "geography",
+                                       "decimal(9, 2)",
+                                       "decimal(38, 38)",
+                                       "fixed[16]",
+                                       "geometry(srid:4326)",
+                                       "geography(OGC:CRS84, spherical)"};
     const struct fz_type *type;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         FZ_OK_OR_FAIL(fz_type_parse(&a, fz_str_of(same[i]), &type, &err), &err);
         expect_text(fz_type_print, type, same[i]);
     }
-    static const char *const loose[][2] = {{"decimal( 10 ,0 )", "decimal(10, 0)"}, {"Fixed[ 3 ]", "fixed[3]"}, {" LONG ", "long"},
+    static const char *const loose[][2] = {{"decimal( 10 ,0 )", "decimal(10, 0)"},
+                                           {"Fixed[ 3 ]", "fixed[3]"},
+                                           {" LONG ", "long"},
                                            {"decimal(1,1)", "decimal(1, 1)"}};
     for (size_t i = 0; i < sizeof loose / sizeof loose[0]; i++) {
         FZ_OK_OR_FAIL(fz_type_parse(&a, fz_str_of(loose[i][0]), &type, &err), &err);
         expect_text(fz_type_print, type, loose[i][1]);
     }
-    static const char *const bad[] = {"", " ", "integer", "decimal", "decimal(39, 0)", "decimal(0, 0)", "decimal(5, 6)", "decimal(5)",
-                                      "decimal(5, -1)", "decimal(5, 2", "fixed", "fixed[]", "fixed[-1]", "fixed[99999999999]", "int(3)",
-                                      "struct", "list", "map", "(", "[", "byte", "geometry(", "decimal(1e1, 0)"};
+    static const char *const bad[] = {"",
+                                      " ",
+                                      "integer",
+                                      "decimal",
+                                      "decimal(39, 0)",
+                                      "decimal(0, 0)",
+                                      "decimal(5, 6)",
+                                      "decimal(5)",
+                                      "decimal(5, -1)",
+                                      "decimal(5, 2",
+                                      "fixed",
+                                      "fixed[]",
+                                      "fixed[-1]",
+                                      "fixed[99999999999]",
+                                      "int(3)",
+                                      "struct",
+                                      "list",
+                                      "map",
+                                      "(",
+                                      "[",
+                                      "byte",
+                                      "geometry(",
+                                      "decimal(1e1, 0)"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(fz_type_parse(&a, fz_str_of(bad[i]), &type, &err), FZ_SCHEMA_MISMATCH);
         fz_err_reset(&err);
@@ -91,7 +133,8 @@ static void equality_and_copies(void **state) {
     struct fz_arena a = {0}, b = {0};
     struct fz_value seven = {.type = fz_type_primitive(FZ_TYPE_INT), .u.i64 = 7};
     char name[] = "x", doc[] = "doc";
-    struct fz_field field = {.id = 1, .name = name, .type = fz_type_decimal(&a, 4, 1), .doc = doc, .initial_default = &seven};
+    struct fz_field field = {
+        .id = 1, .name = name, .type = fz_type_decimal(&a, 4, 1), .doc = doc, .initial_default = &seven};
     const struct fz_type *s = fz_type_struct(&a, &field, 1);
     const struct fz_type *copy = fz_type_copy(&b, s);
     assert_true(fz_type_equal(s, copy, true, true));

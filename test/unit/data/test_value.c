@@ -70,8 +70,17 @@ static void bounds_are_the_spec_bytes(void **state) {
     static const struct {
         const char *unscaled, *hex;
     } decimals[] = {
-        {"0", "00"},    {"1", "01"},       {"-1", "ff"},    {"127", "7f"},    {"128", "0080"},    {"-128", "80"},    {"-129", "ff7f"},
-        {"255", "00ff"}, {"256", "0100"}, {"1420", "058c"}, {"-1420", "fa74"},
+        {"0", "00"},
+        {"1", "01"},
+        {"-1", "ff"},
+        {"127", "7f"},
+        {"128", "0080"},
+        {"-128", "80"},
+        {"-129", "ff7f"},
+        {"255", "00ff"},
+        {"256", "0100"},
+        {"1420", "058c"},
+        {"-1420", "fa74"},
         {"99999999999999999999999999999999999999", "4b3b4ca85a86c47a098a223fffffffff"},
         {"-99999999999999999999999999999999999999", "b4c4b357a5793b85f675ddc000000001"},
     };
@@ -96,7 +105,9 @@ static void bounds_from_before_a_promotion(void **state) {
     assert_int_equal(v.u.i64, INT64_C(86400000000));
     FZ_OK_OR_FAIL(fz_value_from_bound(&arena, primitive(FZ_TYPE_TIMESTAMP_NS), day_one, &v, &err), &err);
     assert_int_equal(v.u.i64, INT64_C(86400000000000));
-    FZ_OK_OR_FAIL(fz_value_from_bound(&arena, fz_type_decimal(&arena, 20, 2), (struct fz_str){"\xff\xff\x7f", 3}, &v, &err), &err);
+    FZ_OK_OR_FAIL(
+        fz_value_from_bound(&arena, fz_type_decimal(&arena, 20, 2), (struct fz_str){"\xff\xff\x7f", 3}, &v, &err),
+        &err);
     assert_true(fz_i128_get(v.u.i128) == -129); // longer than needed
     static const struct {
         enum fz_type_id id;
@@ -109,12 +120,16 @@ static void bounds_from_before_a_promotion(void **state) {
         {FZ_TYPE_VARIANT, "abcd", 4},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(fz_value_from_bound(&arena, primitive(bad[i].id), (struct fz_str){bad[i].ptr, bad[i].len}, &v, &err), FZ_CORRUPT);
+        assert_int_equal(
+            fz_value_from_bound(&arena, primitive(bad[i].id), (struct fz_str){bad[i].ptr, bad[i].len}, &v, &err),
+            FZ_CORRUPT);
         fz_err_reset(&err);
     }
-    assert_int_equal(fz_value_from_bound(&arena, fz_type_decimal(&arena, 9, 2), (struct fz_str){"", 0}, &v, &err), FZ_CORRUPT);
+    assert_int_equal(fz_value_from_bound(&arena, fz_type_decimal(&arena, 9, 2), (struct fz_str){"", 0}, &v, &err),
+                     FZ_CORRUPT);
     fz_err_reset(&err);
-    assert_int_equal(fz_value_from_bound(&arena, fz_type_decimal(&arena, 9, 2), (struct fz_str){"\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 17}, &v, &err),
+    assert_int_equal(fz_value_from_bound(&arena, fz_type_decimal(&arena, 9, 2),
+                                         (struct fz_str){"\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 17}, &v, &err),
                      FZ_CORRUPT);
     fz_arena_dispose(&arena);
 }
@@ -159,7 +174,8 @@ static void printing_as_recorded(void **state) {
     expect_print(number(FZ_TYPE_INTERVAL_YM, -14), "-1-2");
     // nested: the form of run_spark.py
     const struct fz_type *list = fz_type_list(&arena, 1, false, primitive(FZ_TYPE_DATE));
-    struct fz_value items[3] = {number(FZ_TYPE_DATE, 0), fz_value_null(primitive(FZ_TYPE_DATE)), number(FZ_TYPE_DATE, 1)};
+    struct fz_value items[3] = {number(FZ_TYPE_DATE, 0), fz_value_null(primitive(FZ_TYPE_DATE)),
+                                number(FZ_TYPE_DATE, 1)};
     struct fz_value days = {.type = list, .u.nested = {items, 3}};
     expect_print(days, "[\"1970-01-01\",null,\"1970-01-02\"]");
     struct fz_field fields[3] = {{.id = 1, .name = "a\"b", .type = primitive(FZ_TYPE_STRING)},
@@ -169,9 +185,11 @@ static void printing_as_recorded(void **state) {
     struct fz_value whole = {.type = fz_type_struct(&arena, fields, 3), .u.nested = {members, 3}};
     expect_print(whole, "{\"a\\\"b\":\"q\\\"\\n\xc3\xa4\",\"d\":[\"1970-01-01\",null,\"1970-01-02\"],\"x\":\"NaN\"}");
     const struct fz_type *map = fz_type_map(&arena, 4, primitive(FZ_TYPE_INT), 5, false, primitive(FZ_TYPE_STRING));
-    struct fz_value entries[6] = {number(FZ_TYPE_INT, 9), text("nine"), number(FZ_TYPE_INT, 10), text("ten"), number(FZ_TYPE_INT, -1),
-                                  fz_value_null(primitive(FZ_TYPE_STRING))};
-    expect_print((struct fz_value){.type = map, .u.nested = {entries, 6}}, "{\"-1\":null,\"10\":\"ten\",\"9\":\"nine\"}");
+    struct fz_value entries[6] = {number(FZ_TYPE_INT, 9),  text("nine"),
+                                  number(FZ_TYPE_INT, 10), text("ten"),
+                                  number(FZ_TYPE_INT, -1), fz_value_null(primitive(FZ_TYPE_STRING))};
+    expect_print((struct fz_value){.type = map, .u.nested = {entries, 6}},
+                 "{\"-1\":null,\"10\":\"ten\",\"9\":\"nine\"}");
     expect_print((struct fz_value){.type = map}, "{}");
     fz_arena_dispose(&arena);
 }
@@ -193,14 +211,17 @@ static void json_single_values(void **state) {
     expect_json(uuid_value(), "\"f79c3e09-677c-4bbd-a479-3f349cb785e7\"");
     expect_json(bytes(FZ_TYPE_BINARY, "\0\1\2\xff", 4), "\"000102ff\"");
     expect_json(fz_value_null(primitive(FZ_TYPE_INT)), "null");
-    struct fz_field fields[2] = {{.id = 1, .name = "a", .type = primitive(FZ_TYPE_INT)}, {.id = 2, .name = "b", .type = primitive(FZ_TYPE_STRING)}};
+    struct fz_field fields[2] = {{.id = 1, .name = "a", .type = primitive(FZ_TYPE_INT)},
+                                 {.id = 2, .name = "b", .type = primitive(FZ_TYPE_STRING)}};
     struct fz_value members[2] = {number(FZ_TYPE_INT, 1), text("bar")};
-    expect_json((struct fz_value){.type = fz_type_struct(&arena, fields, 2), .u.nested = {members, 2}}, "{\"1\":1,\"2\":\"bar\"}");
+    expect_json((struct fz_value){.type = fz_type_struct(&arena, fields, 2), .u.nested = {members, 2}},
+                "{\"1\":1,\"2\":\"bar\"}");
     struct fz_value entries[4] = {text("a"), number(FZ_TYPE_INT, 1), text("b"), number(FZ_TYPE_INT, 2)};
     const struct fz_type *map = fz_type_map(&arena, 4, primitive(FZ_TYPE_STRING), 5, false, primitive(FZ_TYPE_INT));
     expect_json((struct fz_value){.type = map, .u.nested = {entries, 4}}, "{\"keys\":[\"a\",\"b\"],\"values\":[1,2]}");
     struct fz_value ints[3] = {number(FZ_TYPE_INT, 1), number(FZ_TYPE_INT, 2), number(FZ_TYPE_INT, 3)};
-    expect_json((struct fz_value){.type = fz_type_list(&arena, 6, true, primitive(FZ_TYPE_INT)), .u.nested = {ints, 3}}, "[1,2,3]");
+    expect_json((struct fz_value){.type = fz_type_list(&arena, 6, true, primitive(FZ_TYPE_INT)), .u.nested = {ints, 3}},
+                "[1,2,3]");
     struct fz_value nan = real((double)NAN);
     assert_int_equal(fz_value_to_json(&buf, &nan, &err), FZ_UNSUPPORTED);
     fz_buf_dispose(&buf);
@@ -242,8 +263,10 @@ static void order(void **state) {
     const struct fz_type *list = fz_type_list(&arena, 1, false, primitive(FZ_TYPE_INT));
     struct fz_value null_first[2] = {fz_value_null(primitive(FZ_TYPE_INT)), number(FZ_TYPE_INT, 9)};
     struct fz_value one[2] = {number(FZ_TYPE_INT, 1), number(FZ_TYPE_INT, 0)};
-    expect_less((struct fz_value){.type = list, .u.nested = {null_first, 2}}, (struct fz_value){.type = list, .u.nested = {one, 2}});
-    expect_less((struct fz_value){.type = list, .u.nested = {one, 1}}, (struct fz_value){.type = list, .u.nested = {one, 2}});
+    expect_less((struct fz_value){.type = list, .u.nested = {null_first, 2}},
+                (struct fz_value){.type = list, .u.nested = {one, 2}});
+    expect_less((struct fz_value){.type = list, .u.nested = {one, 1}},
+                (struct fz_value){.type = list, .u.nested = {one, 2}});
     fz_arena_dispose(&arena);
 }
 
@@ -255,15 +278,33 @@ static void decimals(void **state) {
         const char *out; // NULL: refused
         bool exact;
     } cases[] = {
-        {"1", 2, "1.00", true},        {"-1.005", 2, "-1.01", false},  {"1.004999", 2, "1.00", false}, {"0.5", 0, "1", false},
-        {"-0.5", 0, "-1", false},      {"0.4999", 0, "0", false},      {"1e3", 0, "1000", true},       {"1.5E-1", 2, "0.15", true},
-        {"+7.", 1, "7.0", true},       {".5", 1, "0.5", true},         {"000123.4500", 2, "123.45", true},
+        {"1", 2, "1.00", true},
+        {"-1.005", 2, "-1.01", false},
+        {"1.004999", 2, "1.00", false},
+        {"0.5", 0, "1", false},
+        {"-0.5", 0, "-1", false},
+        {"0.4999", 0, "0", false},
+        {"1e3", 0, "1000", true},
+        {"1.5E-1", 2, "0.15", true},
+        {"+7.", 1, "7.0", true},
+        {".5", 1, "0.5", true},
+        {"000123.4500", 2, "123.45", true},
         {"99999999999999999999999999999999999999", 0, "99999999999999999999999999999999999999", true},
-        {"99999999999999999999999999999999999999.5", 0, NULL, false},  {"100000000000000000000000000000000000000", 0, NULL, false},
-        {"1e38", 0, NULL, false},      {"1e37", 0, "10000000000000000000000000000000000000", true},
-        {"1e999999999999", 0, NULL, false}, {"0e999999999999", 3, "0.000", true}, {"1e-999999999999", 2, "0.00", false},
-        {"", 0, NULL, false},          {".", 0, NULL, false},          {"-", 0, NULL, false},          {"1e", 0, NULL, false},
-        {"1.2.3", 0, NULL, false},     {" 1", 0, NULL, false},         {"0x1", 0, NULL, false},        {"nan", 0, NULL, false},
+        {"99999999999999999999999999999999999999.5", 0, NULL, false},
+        {"100000000000000000000000000000000000000", 0, NULL, false},
+        {"1e38", 0, NULL, false},
+        {"1e37", 0, "10000000000000000000000000000000000000", true},
+        {"1e999999999999", 0, NULL, false},
+        {"0e999999999999", 3, "0.000", true},
+        {"1e-999999999999", 2, "0.00", false},
+        {"", 0, NULL, false},
+        {".", 0, NULL, false},
+        {"-", 0, NULL, false},
+        {"1e", 0, NULL, false},
+        {"1.2.3", 0, NULL, false},
+        {" 1", 0, NULL, false},
+        {"0x1", 0, NULL, false},
+        {"nan", 0, NULL, false},
         {"0.00000000000000000000000000000000000001", 38, "0.00000000000000000000000000000000000001", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -333,7 +374,8 @@ static void storing_checks_type_and_width(void **state) {
     struct fz_value id = uuid_value();
     FZ_OK_OR_FAIL(fz_column_init(&c, id.type, 1, &err), &err);
     FZ_OK_OR_FAIL(fz_value_store(&c, 0, &id, &err), &err);
-    assert_true(((struct fz_i128 *)c.data)->upper == (int64_t)UINT64_C(0x779c3e09677c4bbd)); // the engine's form: top bit flipped
+    assert_true(((struct fz_i128 *)c.data)->upper ==
+                (int64_t)UINT64_C(0x779c3e09677c4bbd)); // the engine's form: top bit flipped
     struct fz_value back = fz_value_at(&c, 0, NULL);
     assert_true(fz_value_equal(&id, &back));
     fz_column_dispose(&c);
@@ -348,9 +390,14 @@ static int dispose_and_check(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        VALUE_TEST(bounds_are_the_spec_bytes), VALUE_TEST(bounds_from_before_a_promotion), VALUE_TEST(printing_as_recorded),
-        VALUE_TEST(json_single_values),        VALUE_TEST(order),                          VALUE_TEST(decimals),
-        VALUE_TEST(truncated_bounds),          VALUE_TEST(storing_checks_type_and_width),
+        VALUE_TEST(bounds_are_the_spec_bytes),
+        VALUE_TEST(bounds_from_before_a_promotion),
+        VALUE_TEST(printing_as_recorded),
+        VALUE_TEST(json_single_values),
+        VALUE_TEST(order),
+        VALUE_TEST(decimals),
+        VALUE_TEST(truncated_bounds),
+        VALUE_TEST(storing_checks_type_and_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
