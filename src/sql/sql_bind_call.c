@@ -470,8 +470,8 @@ enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_
         return fz_bind_lambda_call(b, s, e, name, out);
     }
     const struct fz_func *fn = fz_func_find(name, NULL);
-    const struct fz_expr **args;
-    size_t n;
+    const struct fz_expr **args = NULL;
+    size_t n = 0;
     FZ_RET(bind_args(b, s, e, fn, &args, &n));
     bool ignore_nulls = e->ignore_nulls;
     if (n == 2 && (is_name(e, "first") || is_name(e, "last") || is_name(e, "any_value") || is_name(e, "first_value") || is_name(e, "last_value"))) {

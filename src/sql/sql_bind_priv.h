@@ -216,6 +216,8 @@ enum fz_code fz_bind_function(fz_binder *b, const char *name, const struct fz_ex
 enum fz_code fz_bind_special(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name, const struct fz_expr **args, size_t n,
                              const struct fz_expr **out); // *out stays NULL: not special
 enum fz_code fz_bind_lambda_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name, const struct fz_expr **out);
+const struct fz_expr *fz_bind_variable(fz_binder *b, const struct fz_type *type, const char **name); // a fresh lambda variable
+const struct fz_expr *fz_bind_lambda_node(fz_binder *b, const struct fz_expr *body, const char *const *params, size_t n);
 bool fz_bind_is_lambda_call(const struct fz_ast_expr *e);
 enum fz_code fz_bind_window_spec(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_window *w, struct fz_sql_window **out);
 enum fz_code fz_bind_literal_text(fz_binder *b, const struct fz_expr *e, const char *what, const char **out); // foldable string argument
@@ -239,6 +241,10 @@ enum fz_code fz_bind_scope_of_query(fz_binder *b, struct fz_sql_scope *s, struct
 struct fz_sql_rel *fz_bind_rel(fz_binder *b, enum fz_rel_kind kind);
 enum fz_code fz_bind_finish(fz_binder *b, struct fz_sql_scan ***scans, size_t *n);
 enum fz_code fz_bind_push_filter(fz_binder *b, const struct fz_sql_rel *from, const struct fz_expr *where);
+
+// sql_bind_store.c: assignment to a column of `type`; structs by name or by position.
+enum fz_code fz_bind_store(fz_binder *b, const struct fz_expr *value, const struct fz_field *column, bool by_name, const struct fz_expr **out);
+const struct fz_expr *fz_bind_default(fz_binder *b, const struct fz_field *column); // write default or NULL
 
 // sql_print*.c
 void fz_print_string(struct fz_buf *out, struct fz_str text);

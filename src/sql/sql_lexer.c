@@ -7,6 +7,8 @@ struct lexer {
     size_t at;
     int line;
     size_t line_start;
+    size_t counted; // characters of this line up to here are in `chars`
+    int chars;
     struct sql_token *tokens;
     size_t n, cap;
     struct fz_err *err;
@@ -34,7 +36,9 @@ enum fz_code fz_sql_fail_at(struct fz_err *err, enum fz_code code, const char *c
             fz_buf_putc(&caret, sql.ptr[i] == '\t' ? '\t' : '-');
         }
     }
-    size_t n_carets = len < 1 ? 1 : (len > 40 ? 40 : len);
+    size_t n_carets =
+        offset < sql.len ? fz_utf8_length(sql.ptr + offset, len < sql.len - offset ? len : sql.len - offset) : 1;
+    n_carets = n_carets < 1 ? 1 : n_carets > 40 ? 40 : n_carets;
     for (size_t i = 0; i < n_carets; i++) {
         fz_buf_putc(&caret, '^');
     }
@@ -56,9 +60,21 @@ static char at(const struct lexer *x, size_t i) {
     return i < x->sql.len ? x->sql.ptr[i] : 0;
 }
 
+// The column of a byte of the current line, in characters. Goes forward only, so a long line is counted once.
+static int column_of(struct lexer *x, size_t offset) {
+    if (x->counted < x->line_start) {
+        x->counted = x->line_start;
+        x->chars = 0;
+    }
+    for (; x->counted < offset; x->counted++) {
+        x->chars += ((unsigned char)x->sql.ptr[x->counted] & 0xc0) != 0x80;
+    }
+    return x->chars + 1;
+}
+
 static enum fz_code fail_here(struct lexer *x, size_t offset, const char *message) {
-    return fz_sql_fail_at(x->err, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", x->sql, offset, 1, x->line,
-                          (int)(offset - x->line_start) + 1, message);
+    return fz_sql_fail_at(x->err, FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR", x->sql, offset, 1, x->line, column_of(x, offset),
+                          message);
 }
 
 // Comments nest, as in Spark. `i` stands on the slash; returns the place behind, or 0 when unclosed.
@@ -320,7 +336,7 @@ static enum fz_code add(struct lexer *x, enum sql_token_kind kind, size_t end, s
                                            .value = value.ptr == NULL ? raw : value,
                                            .offset = x->at,
                                            .line = x->line,
-                                           .column = (int)(x->at - x->line_start) + 1};
+                                           .column = column_of(x, x->at)};
     if (kind == SQL_STRING || kind == SQL_QUOTED) {
         count_lines(x, x->at, end);
     }
