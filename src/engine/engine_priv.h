@@ -92,6 +92,10 @@ bool fz_engine_has_catalog(struct fz_engine *e, const char *name);
 enum fz_code fz_engine_split_name(struct fz_engine *e, struct fz_arena *arena, const struct fz_ast_name *name, bool is_namespace, struct fz_catalog **catalog,
                                   struct fz_table_name *out, struct fz_err *err);
 
+// Catalog and table name of "lake.silver.orders" or "silver.orders" (current catalog); parts in `arena`.
+enum fz_code fz_engine_resolve_name(struct fz_engine *e, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog,
+                                    struct fz_table_name *out_name, struct fz_err *err);
+
 // resolve.c
 enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out, struct fz_err *err);
 enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_ast_query **view_query,

@@ -164,15 +164,23 @@ struct fz_duck *fz_engine_duck(struct fz_engine *e, struct fz_err *err) {
     return e->duck;
 }
 
-struct fz_store *fz_engine_store(struct fz_engine *e) {
-    return e->store;
+static enum fz_code cdc_duck(void *ctx, struct fz_duck **out, struct fz_err *err) {
+    *out = fz_engine_duck(ctx, err);
+    return *out != NULL ? FZ_OK : err != NULL ? err->code : FZ_ENGINE;
 }
-struct fz_cancel *fz_engine_cancel_token(struct fz_engine *e) {
-    return &e->cancel;
+static enum fz_code cdc_resolve(void *ctx, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog, struct fz_table_name *out_name,
+                                struct fz_err *err) {
+    return fz_engine_resolve_name(ctx, arena, dotted, out_catalog, out_name, err);
 }
-struct fz_budget *fz_engine_budget(struct fz_engine *e) {
-    return &e->budget;
-}
-const struct fz_log *fz_engine_log(struct fz_engine *e) {
-    return &e->log;
+
+struct fz_cdc_session fz_engine_cdc_session(struct fz_engine *e) {
+    return (struct fz_cdc_session){
+        .ctx = e,
+        .duck = cdc_duck,
+        .resolve = cdc_resolve,
+        .store = e->store,
+        .cancel = &e->cancel,
+        .budget = &e->budget,
+        .log = &e->log,
+    };
 }

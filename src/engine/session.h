@@ -4,6 +4,7 @@
 #define FZ_ENGINE_SESSION_H
 
 #include "catalog/catalog.h"
+#include "cdc/run.h"
 #include "change/change.h"
 #include "duck/duck.h"
 #include "sql/bound.h"
@@ -25,15 +26,9 @@ const struct fz_field *fz_engine_result_columns(const struct fz_engine_result *r
 enum fz_code fz_engine_result_next(struct fz_engine_result *result, const struct fz_batch **out, struct fz_err *err); // NULL at the end
 void fz_engine_result_free(struct fz_engine_result *result);
 
-// What cdc/ needs of a session. Borrowed.
-struct fz_duck *fz_engine_duck(struct fz_engine *engine, struct fz_err *err); // opens the database on first use
-struct fz_store *fz_engine_store(struct fz_engine *engine);
-struct fz_cancel *fz_engine_cancel_token(struct fz_engine *engine);
-struct fz_budget *fz_engine_budget(struct fz_engine *engine);
-const struct fz_log *fz_engine_log(struct fz_engine *engine);
-// Catalog and table name of "lake.silver.orders" or "silver.orders" (current catalog); parts in `arena`.
-enum fz_code fz_engine_resolve_name(struct fz_engine *engine, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog,
-                                    struct fz_table_name *out_name, struct fz_err *err);
-struct fz_sql_env fz_engine_sql_env(struct fz_engine *engine);
+// The embedded engine, opened on first use and opened again after a failure of its own. NULL on error.
+struct fz_duck *fz_engine_duck(struct fz_engine *engine, struct fz_err *err);
+// What cdc/ needs of a session; valid as long as the engine.
+struct fz_cdc_session fz_engine_cdc_session(struct fz_engine *engine);
 
 #endif
