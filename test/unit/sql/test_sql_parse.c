@@ -316,6 +316,11 @@ static void errors_name_condition_and_place(void **state) {
     assert_int_equal(err.line, 2);
     assert_int_equal(err.column, 5);
     assert_non_null(strstr(err.message, "FRM t WHERE\n----^"));
+    refused("SELECT 'приве́т', же +", FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR");
+    assert_int_equal(err.column, 23);
+    refused("SELECT 'д' FROM t же ё", FZ_SQL_SYNTAX, "PARSE_SYNTAX_ERROR");
+    assert_int_equal(err.column, 22);
+    assert_non_null(strstr(err.message, "\n---------------------^"));
     refused("MERGE INTO t USING s ON t.id = s.id", FZ_SQL_SYNTAX, "MERGE_WITHOUT_WHEN");
     refused("MERGE INTO t USING (SELECT 1) AS s(a) ON true WHEN MATCHED THEN DELETE", FZ_SQL_SYNTAX,
             "COLUMN_ALIASES_NOT_ALLOWED");
