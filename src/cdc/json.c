@@ -400,7 +400,7 @@ bool fz_json_at_end(struct fz_json *json) {
     return json->error == NULL && json->p >= json->end;
 }
 
-bool fz_json_i64(struct fz_json *json, int64_t *out) {
+bool fz_json_read_i64(struct fz_json *json, int64_t *out) {
     if (fz_json_peek(json) == FZ_JSON_NULL) {
         return fz_json_null(json);
     }

@@ -31,6 +31,6 @@ bool fz_json_next_element(struct fz_json *json, bool *first);
 // True when only blanks are left.
 bool fz_json_at_end(struct fz_json *json);
 // Helpers for small members; a null leaves *out alone and returns true.
-bool fz_json_i64(struct fz_json *json, int64_t *out);
+bool fz_json_read_i64(struct fz_json *json, int64_t *out);
 
 #endif

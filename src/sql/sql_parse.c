@@ -345,7 +345,7 @@ enum fz_code fz_sql_parse_type(struct fz_arena *arena, struct fz_str sql, const 
     struct sql_parser p;
     enum fz_code rc = FZ_OK;
     FZ_TRY(begin_parse(&p, arena, sql, err));
-    const struct fz_type *type = fz_sql_type(&p);
+    const struct fz_type *type = fz_sql_parse_type_at(&p);
     FZ_TRY(end_parse(&p, false));
     *out = type;
 out:
@@ -360,7 +360,7 @@ enum fz_code fz_sql_parse_schema(struct fz_arena *arena, struct fz_str sql, cons
     // "a INT" or "a: INT" begins with a name and something that can follow no type
     bool fields =
         fz_sql_is_ident(&p, 0) && (fz_sql_is_ident(&p, 1) || fz_sql_is(&p, 1, ":")) && !fz_sql_is(&p, 0, "INTERVAL");
-    const struct fz_type *type = fields ? fz_sql_fields(&p, NULL) : fz_sql_type(&p);
+    const struct fz_type *type = fields ? fz_sql_fields(&p, NULL) : fz_sql_parse_type_at(&p);
     FZ_TRY(end_parse(&p, false));
     *out = type;
 out:

@@ -81,7 +81,7 @@ struct fz_ast_expr *fz_sql_literal_node(struct sql_parser *p, struct fz_pos pos,
 struct fz_ast_expr *fz_sql_string_node(struct sql_parser *p, struct fz_pos pos, struct fz_str text);
 
 // sql_parse_type.c
-const struct fz_type *fz_sql_type(struct sql_parser *p);
+const struct fz_type *fz_sql_parse_type_at(struct sql_parser *p);
 const struct fz_type *fz_sql_fields(struct sql_parser *p, const char *closer); // a INT, b: STRING … as a struct
 
 // sql_parse_expr.c, sql_parse_call.c

@@ -176,12 +176,12 @@ static void alter_column(struct sql_parser *p, struct fz_ast_stmt *s, bool chang
         if (!p->failed && fz_strcasecmp(name, s->column.parts[s->column.n - 1]) != 0) {
             fz_sql_unsupported(p, "Renaming by CHANGE COLUMN (use RENAME COLUMN): this");
         }
-        s->type = fz_sql_type(p);
+        s->type = fz_sql_parse_type_at(p);
         any = true;
     }
     for (;; any = true) {
         if (fz_sql_accept(p, "TYPE")) {
-            s->type = fz_sql_type(p);
+            s->type = fz_sql_parse_type_at(p);
         } else if (fz_sql_accept(p, "COMMENT")) {
             s->comment = fz_sql_string(p);
             s->has_comment = true;

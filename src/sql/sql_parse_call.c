@@ -246,7 +246,7 @@ static struct fz_ast_expr *cast_form(struct sql_parser *p, const char *op) {
     e->op = op;
     fz_sql_add_arg(p, e, &cap, fz_sql_expr(p));
     fz_sql_expect(p, "AS");
-    e->type = fz_sql_type(p);
+    e->type = fz_sql_parse_type_at(p);
     fz_sql_expect(p, ")");
     fz_sql_end_pos(p, &e->pos);
     return e;

@@ -93,7 +93,7 @@ void fz_sql_column_def(struct sql_parser *p, struct fz_ast_column_def *c, bool n
         fz_sql_accept(p, ":");
     }
     c->name = c->path.n > 0 ? c->path.parts[c->path.n - 1] : "";
-    c->type = fz_sql_type(p);
+    c->type = fz_sql_parse_type_at(p);
     for (;;) {
         if (fz_sql_accept2(p, "NOT", "NULL")) {
             c->not_null = true;
@@ -398,7 +398,7 @@ static void declare(struct sql_parser *p, struct fz_ast_stmt *s) { // after DECL
     }
     bool has_value = fz_sql_is(p, 0, "DEFAULT") || fz_sql_is(p, 0, "=");
     if (!has_value && fz_sql_peek(p, 0)->kind == SQL_WORD) {
-        s->type = fz_sql_type(p);
+        s->type = fz_sql_parse_type_at(p);
     }
     if (fz_sql_accept(p, "DEFAULT") || fz_sql_accept(p, "=")) {
         s->args = fz_sql_expr_list(p, &s->n_args);

@@ -317,7 +317,7 @@ static struct fz_ast_expr *postfix(struct sql_parser *p, struct fz_ast_expr *e) 
             e = with_args(p, FZ_AST_DOT, NULL, e, NULL);
             e->text = field;
         } else if (fz_sql_accept(p, "::")) {
-            const struct fz_type *type = fz_sql_type(p);
+            const struct fz_type *type = fz_sql_parse_type_at(p);
             e = with_args(p, FZ_AST_CAST, "CAST", e, NULL);
             e->type = type;
         } else if (fz_sql_is(p, 0, ":") && (fz_sql_is_ident(p, 1) || fz_sql_is(p, 1, "["))) {

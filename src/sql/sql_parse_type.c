@@ -91,7 +91,7 @@ static const struct fz_type *interval_type(struct sql_parser *p) {
 static void field(struct sql_parser *p, struct fz_field *f) {
     f->name = fz_sql_ident(p);
     fz_sql_accept(p, ":");
-    f->type = fz_sql_type(p);
+    f->type = fz_sql_parse_type_at(p);
     for (;;) {
         if (fz_sql_accept2(p, "NOT", "NULL")) {
             f->required = true;
@@ -128,21 +128,21 @@ static const struct fz_type *nested_type(struct sql_parser *p) {
         return fz_sql_fields(p, ">");
     }
     if (fz_sql_accept2(p, "ARRAY", "<")) {
-        const struct fz_type *element = fz_sql_type(p);
+        const struct fz_type *element = fz_sql_parse_type_at(p);
         fz_sql_expect(p, ">");
         return checked(p, fz_type_list(p->arena, 0, false, element));
     }
     if (fz_sql_accept2(p, "MAP", "<")) {
-        const struct fz_type *key = fz_sql_type(p);
+        const struct fz_type *key = fz_sql_parse_type_at(p);
         fz_sql_expect(p, ",");
-        const struct fz_type *value = fz_sql_type(p);
+        const struct fz_type *value = fz_sql_parse_type_at(p);
         fz_sql_expect(p, ">");
         return checked(p, fz_type_map(p->arena, 0, key, 0, false, value));
     }
     return NULL;
 }
 
-const struct fz_type *fz_sql_type(struct sql_parser *p) {
+const struct fz_type *fz_sql_parse_type_at(struct sql_parser *p) {
     const struct fz_type *type = fz_type_primitive(FZ_TYPE_INT);
     if (!fz_sql_enter(p)) {
         p->depth--;

@@ -59,7 +59,7 @@ static enum fz_code parse_topic(struct fz_map *positions, struct fz_json *json, 
         int64_t partition, offset = 0;
         struct fz_map_entry *entry;
         bool added;
-        if (!fz_parse_i64(name, &partition) || partition < 0 || partition > INT32_MAX || !fz_json_i64(json, &offset)) {
+        if (!fz_parse_i64(name, &partition) || partition < 0 || partition > INT32_MAX || !fz_json_read_i64(json, &offset)) {
             json->error = json->error != NULL ? json->error : "a partition that is no number";
             break;
         }

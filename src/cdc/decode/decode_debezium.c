@@ -139,7 +139,7 @@ static bool read_source(struct fz_cdc_decoder *d, struct fz_str text, struct sou
         if (i < n && members[i].text != NULL && kind == FZ_JSON_STRING) {
             fz_json_string(&json, members[i].text);
         } else if (i < n && members[i].number != NULL && kind == FZ_JSON_NUMBER) {
-            fz_json_i64(&json, members[i].number);
+            fz_json_read_i64(&json, members[i].number);
         } else {
             fz_json_skip(&json, NULL);
         }
@@ -568,7 +568,7 @@ static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_re
         } else if (fz_str_eq(name, FZ_STR_LIT("__deleted")) && kind == FZ_JSON_BOOL) {
             fz_json_bool(&json, &deleted);
         } else if (fz_str_eq(name, FZ_STR_LIT("__source_ts_ms")) && kind == FZ_JSON_NUMBER) {
-            fz_json_i64(&json, &s.ts_ms);
+            fz_json_read_i64(&json, &s.ts_ms);
         } else {
             fz_json_skip(&json, NULL);
         }

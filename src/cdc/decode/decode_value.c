@@ -227,7 +227,7 @@ static enum fz_decoded decode_struct_scale(const struct input *in, struct fz_val
     }
     while (fz_json_next_member(in->json, &first, &name)) {
         if (fz_str_eq(name, FZ_STR_LIT("scale"))) {
-            if (!fz_json_i64(in->json, &scale)) {
+            if (!fz_json_read_i64(in->json, &scale)) {
                 break;
             }
         } else if (fz_str_eq(name, FZ_STR_LIT("value"))) {

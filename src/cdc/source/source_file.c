@@ -144,11 +144,11 @@ static enum fz_code read_wrapped(struct file_source *s, struct fz_str line, stru
         if (fz_str_eq(name, FZ_STR_LIT("topic"))) {
             fz_json_string(&json, &topic);
         } else if (fz_str_eq(name, FZ_STR_LIT("partition"))) {
-            fz_json_i64(&json, &partition);
+            fz_json_read_i64(&json, &partition);
         } else if (fz_str_eq(name, FZ_STR_LIT("offset"))) {
-            fz_json_i64(&json, &offset);
+            fz_json_read_i64(&json, &offset);
         } else if (fz_str_eq(name, FZ_STR_LIT("ts"))) {
-            fz_json_i64(&json, &out->timestamp_ms);
+            fz_json_read_i64(&json, &out->timestamp_ms);
         } else if (fz_str_eq(name, FZ_STR_LIT("headers"))) {
             set_nullable(&json, &out->headers);
         } else if (fz_str_eq(name, FZ_STR_LIT("key"))) {
