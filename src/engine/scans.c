@@ -50,7 +50,7 @@ enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan 
     }
     for (size_t i = 0; i < n; i++) {
         const struct fz_engine_table *t = scans[i]->table.handle;
-        if (scans[i]->table.duck_relation != NULL || scans[i]->registered_id != 0) {
+        if (scans[i]->table.duck_relation != NULL || scans[i]->registered_id > 0) {
             continue;
         }
         FZ_TRY(fz_grow((void **)&s->registered, &s->cap_registered, s->n_registered + 1, sizeof *s->registered, err));
