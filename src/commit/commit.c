@@ -19,7 +19,8 @@ const char *fz_commit_metadata_path(struct fz_arena *arena, const struct fz_meta
     return fz_arena_printf(arena, "%s%s%s", dir, len > 0 && dir[len - 1] == '/' ? "" : "/", file_name);
 }
 
-enum fz_code fz_commit_store(struct fz_commit *c, const char *location, const struct fz_buf *bytes, struct fz_err *err) {
+enum fz_code fz_commit_store(struct fz_commit *c, const char *location, const struct fz_buf *bytes,
+                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     FZ_TRY(fz_grow((void **)&c->written, &c->cap_written, c->n_written + 1, sizeof *c->written, err));
     const char *kept = fz_arena_strdup(&c->arena, location);
@@ -47,12 +48,15 @@ static enum fz_code find_parent(struct fz_commit *c, struct fz_attempt *a, struc
     const struct fz_snapshot_ref *ref = fz_metadata_find_ref(a->head, c->branch);
     a->ref_snapshot_id = ref != NULL ? ref->snapshot_id : -1;
     if (ref != NULL && ref->is_tag) {
-        return fz_fail(err, FZ_INVALID_ARG, "%s is a tag, not a branch. Tags cannot be targets for producing snapshots", c->branch);
+        return fz_fail(err, FZ_INVALID_ARG, "%s is a tag, not a branch. Tags cannot be targets for producing snapshots",
+                       c->branch);
     }
     a->parent = ref != NULL ? fz_metadata_snapshot(a->head, ref->snapshot_id) : fz_metadata_current_snapshot(a->head);
     const char *expected = c->request->base->table_uuid, *found = a->head->table_uuid;
     if (expected != NULL && found != NULL && strcmp(expected, found) != 0) {
-        return fz_fail(err, FZ_CONFLICT, "table was dropped and created again since it was read: its uuid is %s, not %s", found, expected);
+        return fz_fail(err, FZ_CONFLICT,
+                       "table was dropped and created again since it was read: its uuid is %s, not %s", found,
+                       expected);
     }
     return FZ_OK;
 }
@@ -87,7 +91,8 @@ static enum fz_code store_list(struct fz_commit *c, struct fz_attempt *a, struct
     struct fz_buf bytes = {0};
     size_t n;
     struct fz_manifest_file *files = list_rows(a, &n);
-    const char *name = fz_arena_printf(&a->arena, "snap-%lld-%d-%s.avro", (long long)s->snapshot_id, ++c->n_lists, c->uuid);
+    const char *name =
+        fz_arena_printf(&a->arena, "snap-%lld-%d-%s.avro", (long long)s->snapshot_id, ++c->n_lists, c->uuid);
     if (files == NULL || name == NULL) {
         rc = fz_fail_nomem(err, 0);
         goto out;
@@ -96,7 +101,8 @@ static enum fz_code store_list(struct fz_commit *c, struct fz_attempt *a, struct
         s->first_row_id = a->head->next_row_id;
         s->added_rows = assign_row_ids(a->head, files, n) - s->first_row_id;
     }
-    FZ_TRY(fz_manifest_list_encode(a->head, files, n, s->snapshot_id, s->parent_snapshot_id, s->sequence_number, s->first_row_id, &bytes, err));
+    FZ_TRY(fz_manifest_list_encode(a->head, files, n, s->snapshot_id, s->parent_snapshot_id, s->sequence_number,
+                                   s->first_row_id, &bytes, err));
     s->manifest_list = fz_commit_metadata_path(&a->arena, a->head, name);
     if (s->manifest_list == NULL) {
         rc = fz_fail_nomem(err, 0);
@@ -109,19 +115,21 @@ out:
     return rc;
 }
 
-static enum fz_code make_snapshot(struct fz_commit *c, struct fz_attempt *a, struct fz_snapshot *s, struct fz_err *err) {
+static enum fz_code make_snapshot(struct fz_commit *c, struct fz_attempt *a, struct fz_snapshot *s,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t now_ms = fz_now_us() / 1000;
     *s = (struct fz_snapshot){.snapshot_id = c->snapshot_id, .first_row_id = -1, .added_rows = -1};
     s->parent_snapshot_id = a->parent != NULL ? a->parent->snapshot_id : -1;
     s->sequence_number = a->head->format_version > 1 ? a->head->last_sequence_number + 1 : 0;
-    s->timestamp_ms = now_ms > a->head->last_updated_ms ? now_ms : a->head->last_updated_ms + 1; // snapshots of a table have an order
+    s->timestamp_ms =
+        now_ms > a->head->last_updated_ms ? now_ms : a->head->last_updated_ms + 1; // snapshots of a table have an order
     s->schema_id = a->head->current_schema_id;
     s->operation = fz_commit_operation(c->request);
     FZ_TRY(fz_commit_summary(c, a, &s->summary, &s->n_summary, err));
     if (c->request->kind == FZ_COMMIT_REPLACE && a->counts.added_records > a->counts.deleted_records) {
-        rc = fz_fail(err, FZ_BUG, "invalid REPLACE operation: %lld added records > %lld replaced records", (long long)a->counts.added_records,
-                     (long long)a->counts.deleted_records);
+        rc = fz_fail(err, FZ_BUG, "invalid REPLACE operation: %lld added records > %lld replaced records",
+                     (long long)a->counts.added_records, (long long)a->counts.deleted_records);
         goto out;
     }
     FZ_TRY(store_list(c, a, s, err));
@@ -129,14 +137,16 @@ out:
     return rc;
 }
 
-static enum fz_code swap(struct fz_commit *c, struct fz_attempt *a, const struct fz_snapshot *s, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code swap(struct fz_commit *c, struct fz_attempt *a, const struct fz_snapshot *s,
+                         struct fz_metadata **out, struct fz_err *err) {
     const struct fz_snapshot_ref *old = fz_metadata_find_ref(a->head, c->branch);
     struct fz_snapshot_ref ref = {c->branch, s->snapshot_id, false, -1, -1, -1};
     if (old != NULL) {
         ref = *old;
         ref.snapshot_id = s->snapshot_id;
     }
-    const struct fz_update updates[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = s}, {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &ref}};
+    const struct fz_update updates[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = s},
+                                        {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &ref}};
     struct fz_requirement requirements[2] = {{FZ_REQUIRE_REF_SNAPSHOT, c->branch, a->ref_snapshot_id}};
     size_t n = 1;
     if (a->head->table_uuid != NULL) {
@@ -154,7 +164,8 @@ static enum fz_code reconcile(struct fz_commit *c, struct fz_metadata **out, str
     struct fz_catalog *catalog = c->request->catalog;
     enum fz_code rc = catalog->vtable->load(catalog, c->request->table, &m, &inner);
     if (rc == FZ_OK && fz_metadata_snapshot(m, c->snapshot_id) != NULL) {
-        fz_log_write(c->request->log, 1, "commit of snapshot %lld was in doubt; the table has it", (long long)c->snapshot_id);
+        fz_log_write(c->request->log, 1, "commit of snapshot %lld was in doubt; the table has it",
+                     (long long)c->snapshot_id);
         fz_err_reset(err);
         *out = m;
         return FZ_OK;
@@ -167,7 +178,8 @@ static enum fz_code reconcile(struct fz_commit *c, struct fz_metadata **out, str
 }
 
 // One try; `*lost` when somebody was faster and another try may do better.
-static enum fz_code attempt(struct fz_commit *c, struct fz_attempt *a, struct fz_metadata **out, bool *lost, struct fz_err *err) {
+static enum fz_code attempt(struct fz_commit *c, struct fz_attempt *a, struct fz_metadata **out, bool *lost,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_snapshot snapshot;
     struct fz_catalog *catalog = c->request->catalog;
@@ -252,7 +264,8 @@ static int64_t fresh_snapshot_id(const struct fz_metadata *m) {
     return id;
 }
 
-enum fz_code fz_commit_snapshot(const struct fz_commit_request *request, struct fz_commit_result *out, struct fz_err *err) {
+enum fz_code fz_commit_snapshot(const struct fz_commit_request *request, struct fz_commit_result *out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_commit c = {.request = request, .branch = request->branch != NULL ? request->branch : "main"};
     struct retry retry = retry_of(request->base);
@@ -295,8 +308,8 @@ enum fz_code fz_commit_snapshot(const struct fz_commit_request *request, struct 
     return rc;
 }
 
-enum fz_code fz_commit_updates(struct fz_catalog *catalog, const struct fz_table_name *table, fz_build_updates_fn build, void *ctx,
-                               struct fz_metadata **out, struct fz_err *err) {
+enum fz_code fz_commit_updates(struct fz_catalog *catalog, const struct fz_table_name *table, fz_build_updates_fn build,
+                               void *ctx, struct fz_metadata **out, struct fz_err *err) {
     struct retry retry = {0};
     for (int tries = 1;; tries++) {
         struct fz_arena arena = {0};
@@ -325,8 +338,9 @@ enum fz_code fz_commit_updates(struct fz_catalog *catalog, const struct fz_table
                 {FZ_REQUIRE_DEFAULT_SORT_ORDER_ID, NULL, current->default_sort_order_id},
             };
             size_t skip = current->table_uuid == NULL ? 1 : 0;
-            rc = catalog->vtable->commit(catalog, table, requirements + skip, sizeof requirements / sizeof requirements[0] - skip, updates, n, out,
-                                         &failure);
+            rc =
+                catalog->vtable->commit(catalog, table, requirements + skip,
+                                        sizeof requirements / sizeof requirements[0] - skip, updates, n, out, &failure);
             lost = rc == FZ_CONFLICT;
         }
         fz_metadata_unref(current);
@@ -334,7 +348,8 @@ enum fz_code fz_commit_updates(struct fz_catalog *catalog, const struct fz_table
         if (rc == FZ_OK) {
             return FZ_OK;
         }
-        if (lost && tries <= retry.max_retries && fz_monotonic_us() < retry.deadline_us && back_off(&retry, NULL, &failure) == FZ_OK) {
+        if (lost && tries <= retry.max_retries && fz_monotonic_us() < retry.deadline_us &&
+            back_off(&retry, NULL, &failure) == FZ_OK) {
             continue;
         }
         if (err != NULL && err->code == FZ_OK) {

@@ -26,15 +26,17 @@ static enum fz_code push(struct fz_work_list *list, struct fz_work_manifest *m, 
     return FZ_OK;
 }
 
-enum fz_code fz_commit_file_key(struct fz_arena *arena, const struct fz_data_file *file, struct fz_str *out, struct fz_err *err) {
-    char *key = fz_commit_is_dv(file) ? fz_arena_printf(arena, "%s#%lld", file->file_path, (long long)file->content_offset)
-                                      : fz_arena_strdup(arena, file->file_path);
+enum fz_code fz_commit_file_key(struct fz_arena *arena, const struct fz_data_file *file, struct fz_str *out,
+                                struct fz_err *err) {
+    char *key = fz_commit_is_dv(file)
+                    ? fz_arena_printf(arena, "%s#%lld", file->file_path, (long long)file->content_offset)
+                    : fz_arena_strdup(arena, file->file_path);
     *out = fz_str_of(key);
     return key != NULL ? FZ_OK : fz_fail_nomem(err, 0);
 }
 
-enum fz_code fz_commit_read_list(struct fz_commit *c, struct fz_arena *arena, const struct fz_snapshot *snapshot, struct fz_manifest_file **out,
-                                 size_t *n, struct fz_err *err) {
+enum fz_code fz_commit_read_list(struct fz_commit *c, struct fz_arena *arena, const struct fz_snapshot *snapshot,
+                                 struct fz_manifest_file **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf bytes = {0};
     if (snapshot->manifest_list != NULL) {
@@ -42,15 +44,18 @@ enum fz_code fz_commit_read_list(struct fz_commit *c, struct fz_arena *arena, co
         rc = fz_manifest_list_decode(arena, bytes.ptr, bytes.len, out, n, err);
         goto out;
     }
-    struct fz_manifest_file *files = fz_arena_array(arena, snapshot->n_manifests + 1, sizeof *files); // old v1: paths only
+    struct fz_manifest_file *files =
+        fz_arena_array(arena, snapshot->n_manifests + 1, sizeof *files); // old v1: paths only
     if (files == NULL) {
         rc = fz_fail_nomem(err, snapshot->n_manifests);
         goto out;
     }
     for (size_t i = 0; i < snapshot->n_manifests; i++) {
-        files[i] = (struct fz_manifest_file){.manifest_path = snapshot->manifests[i], .added_snapshot_id = snapshot->snapshot_id};
+        files[i] = (struct fz_manifest_file){.manifest_path = snapshot->manifests[i],
+                                             .added_snapshot_id = snapshot->snapshot_id};
         files[i].added_files_count = files[i].existing_files_count = files[i].deleted_files_count = -1;
-        files[i].added_rows_count = files[i].existing_rows_count = files[i].deleted_rows_count = files[i].first_row_id = -1;
+        files[i].added_rows_count = files[i].existing_rows_count = files[i].deleted_rows_count = files[i].first_row_id =
+            -1;
         FZ_TRY(fz_store_size(c->request->store, snapshot->manifests[i], &files[i].manifest_length, err));
     }
     *out = files;
@@ -63,8 +68,9 @@ out:
     return rc;
 }
 
-enum fz_code fz_commit_read_manifest(struct fz_commit *c, struct fz_arena *arena, const struct fz_metadata *m, const struct fz_manifest_file *file,
-                                     struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_commit_read_manifest(struct fz_commit *c, struct fz_arena *arena, const struct fz_metadata *m,
+                                     const struct fz_manifest_file *file, struct fz_manifest_entry **out, size_t *n,
+                                     struct fz_err *err) {
     struct fz_buf bytes = {0};
     enum fz_code rc = fz_store_read_all(c->request->store, file->manifest_path, max_manifest_bytes, &bytes, err);
     if (rc == FZ_OK) {
@@ -74,9 +80,10 @@ enum fz_code fz_commit_read_manifest(struct fz_commit *c, struct fz_arena *arena
     return rc;
 }
 
-static enum fz_code encode(struct fz_attempt *a, int32_t spec_id, bool deletes, struct fz_manifest_entry *entries, size_t n,
-                           struct fz_work_manifest *out, struct fz_err *err) {
-    const struct fz_manifest_encode in = {.metadata = a->head, .spec_id = spec_id, .deletes = deletes, .entries = entries, .n_entries = n};
+static enum fz_code encode(struct fz_attempt *a, int32_t spec_id, bool deletes, struct fz_manifest_entry *entries,
+                           size_t n, struct fz_work_manifest *out, struct fz_err *err) {
+    const struct fz_manifest_encode in = {
+        .metadata = a->head, .spec_id = spec_id, .deletes = deletes, .entries = entries, .n_entries = n};
     *out = (struct fz_work_manifest){.entries = entries, .n_entries = n, .is_new = true};
     enum fz_code rc = fz_manifest_encode(&a->arena, &in, &out->bytes, &out->file, err);
     if (rc != FZ_OK) {
@@ -112,7 +119,8 @@ static int by_id_down(const void *a, const void *b) {
 }
 
 // The added files of one content kind, a manifest per spec.
-static enum fz_code add_new(struct fz_commit *c, struct fz_attempt *a, bool deletes, struct fz_work_list *list, struct fz_err *err) {
+static enum fz_code add_new(struct fz_commit *c, struct fz_attempt *a, bool deletes, struct fz_work_list *list,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_commit_request *r = c->request;
     int32_t *specs = fz_arena_array(&a->arena, r->n_added + 1, sizeof *specs);
@@ -131,7 +139,9 @@ static enum fz_code add_new(struct fz_commit *c, struct fz_attempt *a, bool dele
         }
     }
     qsort(specs, n_specs, sizeof *specs, by_id_down);
-    int64_t age = r->kind == FZ_COMMIT_REPLACE && !deletes && r->added_data_sequence_number > 0 ? r->added_data_sequence_number : -1;
+    int64_t age = r->kind == FZ_COMMIT_REPLACE && !deletes && r->added_data_sequence_number > 0
+                      ? r->added_data_sequence_number
+                      : -1;
     for (size_t s = 0; s < n_specs; s++) {
         size_t first = used;
         for (size_t i = 0; i < r->n_added; i++) {
@@ -153,7 +163,8 @@ static bool bounds_hold(struct fz_arena *arena, const struct fz_field_summary *s
     if (v->is_null) {
         return s->contains_null;
     }
-    bool nan = (v->type->id == FZ_TYPE_FLOAT && v->u.f32 != v->u.f32) || (v->type->id == FZ_TYPE_DOUBLE && v->u.f64 != v->u.f64);
+    bool nan = (v->type->id == FZ_TYPE_FLOAT && v->u.f32 != v->u.f32) ||
+               (v->type->id == FZ_TYPE_DOUBLE && v->u.f64 != v->u.f64);
     if (nan || !s->has_bounds || v->type->id == FZ_TYPE_UUID || v->type->id == FZ_TYPE_UNKNOWN ||
         fz_value_from_bound(arena, v->type, s->lower_bound, &low, &ignored) != FZ_OK ||
         fz_value_from_bound(arena, v->type, s->upper_bound, &high, &ignored) != FZ_OK) {
@@ -166,7 +177,8 @@ static bool may_hold(struct fz_attempt *a, const struct fz_manifest_file *manife
     if (manifest->partition_spec_id != file->spec_id) {
         return false;
     }
-    if (file->partition.type == NULL || file->partition.is_null || manifest->n_partitions != file->partition.u.nested.n) {
+    if (file->partition.type == NULL || file->partition.is_null ||
+        manifest->n_partitions != file->partition.u.nested.n) {
         return true;
     }
     for (size_t i = 0; i < manifest->n_partitions; i++) {
@@ -192,7 +204,8 @@ static bool may_hold_removed(struct fz_attempt *a, const struct fz_manifest_file
 }
 
 // Is this entry of the parent removed by this commit?
-static enum fz_code is_removed(struct fz_attempt *a, const struct fz_manifest_entry *e, int64_t min_data_sequence, bool *out, struct fz_err *err) {
+static enum fz_code is_removed(struct fz_attempt *a, const struct fz_manifest_entry *e, int64_t min_data_sequence,
+                               bool *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_str key;
     *out = false;
@@ -217,8 +230,8 @@ out:
 }
 
 // The manifest as it goes on: the same, or written again with the removed entries marked.
-static enum fz_code filter_one(struct fz_commit *c, struct fz_attempt *a, const struct fz_manifest_file *file, int64_t min_data_sequence,
-                               struct fz_work_list *list, struct fz_err *err) {
+static enum fz_code filter_one(struct fz_commit *c, struct fz_attempt *a, const struct fz_manifest_file *file,
+                               int64_t min_data_sequence, struct fz_work_list *list, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_work_manifest m = {.file = *file};
     struct fz_manifest_entry *entries;
@@ -261,8 +274,8 @@ static bool has_live_files(const struct fz_manifest_file *f) {
     return f->added_files_count != 0 || f->existing_files_count != 0; // unknown counts as yes
 }
 
-static enum fz_code filter_kind(struct fz_commit *c, struct fz_attempt *a, int content, int64_t min_data_sequence, struct fz_work_list *list,
-                                struct fz_err *err) {
+static enum fz_code filter_kind(struct fz_commit *c, struct fz_attempt *a, int content, int64_t min_data_sequence,
+                                struct fz_work_list *list, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < a->n_old_files; i++) {
         const struct fz_manifest_file *file = &a->old_files[i];
@@ -301,14 +314,16 @@ struct merge {
     struct fz_err *err;
 };
 
-static enum fz_code merge_entries(struct merge *x, struct fz_work_manifest **bin, size_t n, struct fz_manifest_entry **out, size_t *n_out) {
+static enum fz_code merge_entries(struct merge *x, struct fz_work_manifest **bin, size_t n,
+                                  struct fz_manifest_entry **out, size_t *n_out) {
     enum fz_code rc = FZ_OK;
     struct fz_manifest_entry *all = NULL;
     size_t used = 0, cap = 0;
     for (size_t i = 0; i < n; i++) {
         struct fz_work_manifest *m = bin[i];
         if (m->entries == NULL) {
-            FZ_TRY(fz_commit_read_manifest(x->c, &x->a->arena, x->a->head, &m->file, &m->entries, &m->n_entries, x->err));
+            FZ_TRY(
+                fz_commit_read_manifest(x->c, &x->a->arena, x->a->head, &m->file, &m->entries, &m->n_entries, x->err));
         }
         FZ_TRY(fz_grow((void **)&all, &cap, used + m->n_entries, sizeof *all, x->err));
         for (size_t j = 0; j < m->n_entries; j++) {
@@ -349,7 +364,8 @@ static enum fz_code close_bin(struct merge *x, struct fz_work_manifest **bin, si
     }
     struct fz_work_manifest merged;
     FZ_TRY(merge_entries(x, bin, n, &entries, &n_entries));
-    FZ_TRY(encode(x->a, bin[0]->file.partition_spec_id, bin[0]->file.content == 1, entries, n_entries, &merged, x->err));
+    FZ_TRY(
+        encode(x->a, bin[0]->file.partition_spec_id, bin[0]->file.content == 1, entries, n_entries, &merged, x->err));
     x->a->manifests_replaced += (int64_t)n;
     rc = push(&x->out, &merged, x->err);
 out:
@@ -387,7 +403,8 @@ out:
     return rc;
 }
 
-static enum fz_code merge_manifests(struct fz_commit *c, struct fz_attempt *a, struct fz_work_list *list, struct fz_err *err) {
+static enum fz_code merge_manifests(struct fz_commit *c, struct fz_attempt *a, struct fz_work_list *list,
+                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (list->n < 2 || !fz_metadata_property_bool(a->head, "commit.manifest-merge.enabled", true)) {
         return FZ_OK;
@@ -459,8 +476,9 @@ static enum fz_code check_all_found(struct fz_attempt *a, struct fz_err *err) {
     for (struct fz_map_entry *e = NULL; a->n_missing > 0 && (e = fz_map_next(&a->removed, e)) != NULL;) {
         const struct fz_removed_file *removed = e->value.ptr;
         if (!removed->found) {
-            return fz_fail(err, FZ_CONFLICT, "Missing required files to delete: %s (%zu in total); another commit removed them", removed->file->file_path,
-                           a->n_missing);
+            return fz_fail(err, FZ_CONFLICT,
+                           "Missing required files to delete: %s (%zu in total); another commit removed them",
+                           removed->file->file_path, a->n_missing);
         }
     }
     return FZ_OK;
@@ -484,7 +502,8 @@ out:
     return rc;
 }
 
-static enum fz_code store_kind(struct fz_commit *c, struct fz_attempt *a, struct fz_work_list *list, struct fz_err *err) {
+static enum fz_code store_kind(struct fz_commit *c, struct fz_attempt *a, struct fz_work_list *list,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < list->n; i++) {
         struct fz_work_manifest *m = &list->items[i];

@@ -31,7 +31,8 @@ static void count(struct fz_summary_counts *c, const struct fz_data_file *f, boo
     *(added ? &c->added_position_deletes : &c->removed_position_deletes) += f->record_count;
 }
 
-enum fz_code fz_commit_count_file(struct fz_attempt *a, const struct fz_data_file *file, bool added, struct fz_err *err) {
+enum fz_code fz_commit_count_file(struct fz_attempt *a, const struct fz_data_file *file, bool added,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf key = {0};
     struct fz_map_entry *entry;
@@ -39,7 +40,8 @@ enum fz_code fz_commit_count_file(struct fz_attempt *a, const struct fz_data_fil
     count(&a->counts, file, added);
     const struct fz_partition_spec *spec = fz_metadata_spec(a->head, file->spec_id);
     if (spec == NULL) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "file %s has the partition spec %d, which the table does not have", file->file_path, file->spec_id);
+        rc = fz_fail(err, FZ_INVALID_ARG, "file %s has the partition spec %d, which the table does not have",
+                     file->file_path, file->spec_id);
         goto out;
     }
     fz_buf_printf(&key, "%d/", file->spec_id);
@@ -76,7 +78,9 @@ const char *fz_commit_operation(const struct fz_commit_request *request) {
     case FZ_COMMIT_REPLACE:
         return "replace";
     case FZ_COMMIT_ROW_DELTA:
-        return data_added && !deletes_added && !data_removed ? "append" : deletes_added && !data_added ? "delete" : "overwrite";
+        return data_added && !deletes_added && !data_removed ? "append"
+               : deletes_added && !data_added                ? "delete"
+                                                             : "overwrite";
     case FZ_COMMIT_OVERWRITE:
         return data_removed && !data_added ? "delete" : data_added && !data_removed ? "append" : "overwrite";
     }
@@ -143,10 +147,12 @@ static void put_counts(struct summary *s, const struct fz_summary_counts *c) {
     }
 }
 
-static void put_total(struct summary *s, const struct fz_snapshot *parent, const char *key, int64_t added, int64_t removed) {
+static void put_total(struct summary *s, const struct fz_snapshot *parent, const char *key, int64_t added,
+                      int64_t removed) {
     int64_t total = 0;
     const char *before = parent != NULL ? fz_snapshot_summary(parent, key) : "0";
-    if (before != NULL && fz_parse_i64(fz_str_of(before), &total) && !__builtin_add_overflow(total, added - removed, &total) && total >= 0) {
+    if (before != NULL && fz_parse_i64(fz_str_of(before), &total) &&
+        !__builtin_add_overflow(total, added - removed, &total) && total >= 0) {
         put_number(s, key, total);
     }
 }
@@ -205,7 +211,8 @@ static bool is_partitioned(const struct fz_attempt *a) {
     return false;
 }
 
-enum fz_code fz_commit_summary(struct fz_commit *c, struct fz_attempt *a, const struct fz_property **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_commit_summary(struct fz_commit *c, struct fz_attempt *a, const struct fz_property **out, size_t *n,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_commit_request *request = c->request;
     struct summary s = {.arena = &a->arena, .cap = request->n_summary + a->partitions.n_live + N_COUNTS + 24};

@@ -70,14 +70,16 @@ static enum fz_code load_history(struct history *h) {
         int64_t parent = at->parent_snapshot_id;
         const struct fz_snapshot *next = parent >= 0 ? fz_metadata_snapshot(h->a->head, parent) : NULL;
         if (start >= 0 && next == NULL) {
-            rc = fz_fail(h->err, FZ_CONFLICT, "Cannot determine history between starting snapshot %lld and the last known ancestor %lld",
+            rc = fz_fail(h->err, FZ_CONFLICT,
+                         "Cannot determine history between starting snapshot %lld and the last known ancestor %lld",
                          (long long)start, (long long)at->snapshot_id);
             goto out;
         }
         at = next;
     }
     if (start >= 0 && h->a->parent == NULL) {
-        rc = fz_fail(h->err, FZ_CONFLICT, "Cannot determine history: the branch %s has no snapshot any more", h->c->branch);
+        rc = fz_fail(h->err, FZ_CONFLICT, "Cannot determine history: the branch %s has no snapshot any more",
+                     h->c->branch);
     }
 out:
     return rc;
@@ -106,8 +108,8 @@ static enum fz_code no_conflicting_data(struct history *h) {
     for (size_t i = 0; i < h->n; i++) {
         const struct change *x = &h->items[i];
         if ((x->operation & (OP_APPEND | OP_OVERWRITE)) && is_added(x, false) && matches(h, &x->entry->file)) {
-            return fz_fail(h->err, FZ_CONFLICT, "Found conflicting files that can contain records matching %s: [%s]", filter_text(h),
-                           x->entry->file.file_path);
+            return fz_fail(h->err, FZ_CONFLICT, "Found conflicting files that can contain records matching %s: [%s]",
+                           filter_text(h), x->entry->file.file_path);
         }
     }
     return FZ_OK;
@@ -117,8 +119,9 @@ static enum fz_code no_conflicting_deletes(struct history *h) {
     for (size_t i = 0; i < h->n; i++) {
         const struct change *x = &h->items[i];
         if ((x->operation & (OP_OVERWRITE | OP_DELETE)) && is_added(x, true) && matches(h, &x->entry->file)) {
-            return fz_fail(h->err, FZ_CONFLICT, "Found new conflicting delete files that can apply to records matching %s: [%s]", filter_text(h),
-                           x->entry->file.file_path);
+            return fz_fail(h->err, FZ_CONFLICT,
+                           "Found new conflicting delete files that can apply to records matching %s: [%s]",
+                           filter_text(h), x->entry->file.file_path);
         }
     }
     return FZ_OK;
@@ -129,7 +132,8 @@ static enum fz_code no_deleted_data(struct history *h) {
         const struct change *x = &h->items[i];
         if ((x->operation & (OP_OVERWRITE | OP_REPLACE | OP_DELETE)) && x->entry->status == FZ_ENTRY_DELETED &&
             x->entry->file.content == FZ_CONTENT_DATA && matches(h, &x->entry->file)) {
-            return fz_fail(h->err, FZ_CONFLICT, "Found conflicting deleted files that can contain records matching %s: [%s]", filter_text(h),
+            return fz_fail(h->err, FZ_CONFLICT,
+                           "Found conflicting deleted files that can contain records matching %s: [%s]", filter_text(h),
                            x->entry->file.file_path);
         }
     }
@@ -147,7 +151,8 @@ static enum fz_code referenced_files_exist(struct history *h) {
     }
     for (size_t i = 0; i < h->n && r->n_referenced_files > 0; i++) {
         const struct change *x = &h->items[i];
-        if ((x->operation & operations) && x->entry->status == FZ_ENTRY_DELETED && x->entry->file.content == FZ_CONTENT_DATA &&
+        if ((x->operation & operations) && x->entry->status == FZ_ENTRY_DELETED &&
+            x->entry->file.content == FZ_CONTENT_DATA &&
             fz_map_find(&wanted, fz_str_of(x->entry->file.file_path)) != NULL) {
             rc = fz_fail(h->err, FZ_CONFLICT, "Cannot commit, missing data files: [%s]", x->entry->file.file_path);
             goto out;
@@ -171,9 +176,10 @@ static enum fz_code no_concurrent_vectors(struct history *h) {
     for (size_t i = 0; i < h->n && targets.n_live > 0; i++) {
         const struct change *x = &h->items[i];
         const char *target = x->entry->file.referenced_data_file;
-        if ((x->operation & (OP_OVERWRITE | OP_DELETE | OP_REPLACE)) && is_added(x, true) && fz_commit_is_dv(&x->entry->file) && target != NULL &&
-            fz_map_find(&targets, fz_str_of(target)) != NULL) {
-            rc = fz_fail(h->err, FZ_CONFLICT, "Found concurrently added DV for %s: %s", target, x->entry->file.file_path);
+        if ((x->operation & (OP_OVERWRITE | OP_DELETE | OP_REPLACE)) && is_added(x, true) &&
+            fz_commit_is_dv(&x->entry->file) && target != NULL && fz_map_find(&targets, fz_str_of(target)) != NULL) {
+            rc = fz_fail(h->err, FZ_CONFLICT, "Found concurrently added DV for %s: %s", target,
+                         x->entry->file.file_path);
             goto out;
         }
     }
@@ -186,7 +192,8 @@ static bool same_partition(const struct fz_data_file *a, const struct fz_data_fi
     if (a->spec_id != b->spec_id) {
         return false;
     }
-    bool empty_a = a->partition.type == NULL || a->partition.is_null, empty_b = b->partition.type == NULL || b->partition.is_null;
+    bool empty_a = a->partition.type == NULL || a->partition.is_null,
+         empty_b = b->partition.type == NULL || b->partition.is_null;
     if (empty_a || empty_b) {
         return true; // not known: assume so
     }
@@ -230,7 +237,8 @@ static bool applies(struct history *h, const struct fz_data_file *del, const str
     if (del->content == FZ_CONTENT_EQUALITY_DELETES) {
         return true;
     }
-    const struct fz_id_bytes *low = path_bound(del->lower_bounds, del->n_lower_bounds), *high = path_bound(del->upper_bounds, del->n_upper_bounds);
+    const struct fz_id_bytes *low = path_bound(del->lower_bounds, del->n_lower_bounds),
+                             *high = path_bound(del->upper_bounds, del->n_upper_bounds);
     struct fz_str path = fz_str_of(data->file_path);
     return (low == NULL || order(low->bytes, path) <= 0) && (high == NULL || order(path, high->bytes) <= 0);
 }
@@ -246,8 +254,8 @@ static enum fz_code no_new_deletes_for_removed(struct history *h, bool pinned) {
         }
         for (size_t j = 0; j < r->n_removed; j++) {
             if (r->removed[j].content == FZ_CONTENT_DATA && applies(h, &x->entry->file, &r->removed[j])) {
-                return fz_fail(h->err, FZ_CONFLICT, "Cannot commit, found new %sdelete for replaced data file: %s", pinned ? "position " : "",
-                               r->removed[j].file_path);
+                return fz_fail(h->err, FZ_CONFLICT, "Cannot commit, found new %sdelete for replaced data file: %s",
+                               pinned ? "position " : "", r->removed[j].file_path);
             }
         }
     }
@@ -295,13 +303,16 @@ static enum fz_code check_version(struct fz_commit *c, struct fz_attempt *a, str
             continue;
         }
         if (version == 1) {
-            return fz_fail(err, FZ_UNSUPPORTED, "deletes are supported in v2 tables and above; upgrade the table with 'format-version'='2'");
+            return fz_fail(err, FZ_UNSUPPORTED,
+                           "deletes are supported in v2 tables and above; upgrade the table with 'format-version'='2'");
         }
         if (version == 2 && fz_commit_is_dv(f)) {
-            return fz_fail(err, FZ_UNSUPPORTED, "must not use deletion vectors for position deletes in a v2 table: %s", f->file_path);
+            return fz_fail(err, FZ_UNSUPPORTED, "must not use deletion vectors for position deletes in a v2 table: %s",
+                           f->file_path);
         }
         if (version >= 3 && f->content == FZ_CONTENT_POSITION_DELETES && !fz_commit_is_dv(f)) {
-            return fz_fail(err, FZ_UNSUPPORTED, "must use deletion vectors for position deletes in a v%d table: %s", version, f->file_path);
+            return fz_fail(err, FZ_UNSUPPORTED, "must use deletion vectors for position deletes in a v%d table: %s",
+                           version, f->file_path);
         }
     }
     return FZ_OK;

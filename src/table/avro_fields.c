@@ -5,9 +5,10 @@ static enum fz_avro_shape shape_of(const char *name) {
     static const struct {
         const char *name;
         enum fz_avro_shape shape;
-    } shapes[] = {{"int", FZ_AVRO_NUMBER},   {"long", FZ_AVRO_NUMBER},   {"boolean", FZ_AVRO_FLAG}, {"float", FZ_AVRO_FLOAT},
-                  {"double", FZ_AVRO_DOUBLE}, {"string", FZ_AVRO_TEXT},   {"bytes", FZ_AVRO_TEXT},   {"fixed", FZ_AVRO_FIXED},
-                  {"array", FZ_AVRO_ARRAY},   {"map", FZ_AVRO_MAP},       {"record", FZ_AVRO_RECORD}};
+    } shapes[] = {{"int", FZ_AVRO_NUMBER},  {"long", FZ_AVRO_NUMBER},   {"boolean", FZ_AVRO_FLAG},
+                  {"float", FZ_AVRO_FLOAT}, {"double", FZ_AVRO_DOUBLE}, {"string", FZ_AVRO_TEXT},
+                  {"bytes", FZ_AVRO_TEXT},  {"fixed", FZ_AVRO_FIXED},   {"array", FZ_AVRO_ARRAY},
+                  {"map", FZ_AVRO_MAP},     {"record", FZ_AVRO_RECORD}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         if (strcmp(name, shapes[i].name) == 0) {
             return shapes[i].shape;
@@ -95,7 +96,8 @@ enum fz_code fz_avro_plan(struct fz_arena *arena, const json_t *record, const st
     return FZ_OK;
 }
 
-enum fz_code fz_avro_present(struct fz_avro_reader *reader, const struct fz_avro_field *field, bool *present, struct fz_err *err) {
+enum fz_code fz_avro_present(struct fz_avro_reader *reader, const struct fz_avro_field *field, bool *present,
+                             struct fz_err *err) {
     *present = true;
     if (field->null_branch < 0) {
         return FZ_OK;
@@ -110,5 +112,7 @@ enum fz_code fz_avro_present(struct fz_avro_reader *reader, const struct fz_avro
 }
 
 enum fz_code fz_avro_expect(const struct fz_avro_field *field, enum fz_avro_shape shape, struct fz_err *err) {
-    return field->kind == (int)shape ? FZ_OK : fz_fail(err, FZ_CORRUPT, "manifest field %s (id %d) has an unexpected Avro type", field->name, field->id);
+    return field->kind == (int)shape ? FZ_OK
+                                     : fz_fail(err, FZ_CORRUPT, "manifest field %s (id %d) has an unexpected Avro type",
+                                               field->name, field->id);
 }

@@ -54,8 +54,10 @@ static enum fz_code renumber(struct numbering *x, const struct fz_type *in, int 
         FZ_TRY(take_id(x, in->fields[i].id, &fields[i].id));
         FZ_TRY(fz_text_copy(x->arena, in->fields[i].name, &fields[i].name, x->err));
         FZ_TRY(fz_text_copy(x->arena, in->fields[i].doc, &fields[i].doc, x->err));
-        fields[i].initial_default = in->fields[i].initial_default != NULL ? fz_value_copy(x->arena, in->fields[i].initial_default) : NULL;
-        fields[i].write_default = in->fields[i].write_default != NULL ? fz_value_copy(x->arena, in->fields[i].write_default) : NULL;
+        fields[i].initial_default =
+            in->fields[i].initial_default != NULL ? fz_value_copy(x->arena, in->fields[i].initial_default) : NULL;
+        fields[i].write_default =
+            in->fields[i].write_default != NULL ? fz_value_copy(x->arena, in->fields[i].write_default) : NULL;
         if ((in->fields[i].initial_default != NULL && fields[i].initial_default == NULL) ||
             (in->fields[i].write_default != NULL && fields[i].write_default == NULL)) {
             rc = fz_fail_nomem(x->err, 0);
@@ -65,9 +67,10 @@ static enum fz_code renumber(struct numbering *x, const struct fz_type *in, int 
     for (size_t i = 0; i < in->n_fields; i++) {
         FZ_TRY(renumber(x, in->fields[i].type, depth + 1, &fields[i].type));
     }
-    *out = in->id == FZ_TYPE_LIST  ? fz_type_list(x->arena, fields[0].id, fields[0].required, fields[0].type)
-           : in->id == FZ_TYPE_MAP ? fz_type_map(x->arena, fields[0].id, fields[0].type, fields[1].id, fields[1].required, fields[1].type)
-                                   : fz_type_struct(x->arena, fields, in->n_fields);
+    *out = in->id == FZ_TYPE_LIST ? fz_type_list(x->arena, fields[0].id, fields[0].required, fields[0].type)
+           : in->id == FZ_TYPE_MAP
+               ? fz_type_map(x->arena, fields[0].id, fields[0].type, fields[1].id, fields[1].required, fields[1].type)
+               : fz_type_struct(x->arena, fields, in->n_fields);
     rc = *out != NULL ? FZ_OK : fz_fail_nomem(x->err, 0);
 out:
     return rc;
@@ -84,8 +87,11 @@ static enum fz_code new_id(const struct numbering *x, int32_t *id) {
 }
 
 static bool is_reserved(const char *key) {
-    static const char *const reserved[] = {"format-version",           "uuid",           "snapshot-count",         "current-snapshot-id", "current-snapshot-summary",
-                                           "current-snapshot-timestamp-ms", "current-schema", "default-partition-spec", "default-sort-order"};
+    static const char *const reserved[] = {"format-version",           "uuid",
+                                           "snapshot-count",           "current-snapshot-id",
+                                           "current-snapshot-summary", "current-snapshot-timestamp-ms",
+                                           "current-schema",           "default-partition-spec",
+                                           "default-sort-order"};
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
         if (strcmp(key, reserved[i]) == 0) {
             return true;
@@ -109,7 +115,8 @@ static enum fz_code take_properties(struct fz_metadata *m, const struct fz_table
                 return fz_fail(err, FZ_INVALID_ARG, "format-version \"%.50s\" is not a version", property->value);
             }
             if (version > 3) {
-                return fz_fail(err, FZ_UNSUPPORTED, "unsupported format version: v%lld (supported: v3)", (long long)version);
+                return fz_fail(err, FZ_UNSUPPORTED, "unsupported format version: v%lld (supported: v3)",
+                               (long long)version);
             }
             m->format_version = (int)version;
         }
@@ -133,12 +140,14 @@ static enum fz_code take_spec(struct fz_metadata *m, const struct fz_table_creat
     const struct fz_partition_spec given = {0, create->partition, create->n_partition};
     FZ_TRY(fz_spec_copy(&m->arena, &given, &m->specs[0], x->err));
     for (size_t i = 0; i < given.n_fields; i++) {
-        struct fz_partition_field *field = (struct fz_partition_field *)(uintptr_t)&m->specs[0].fields[i]; // our own copy
+        struct fz_partition_field *field =
+            (struct fz_partition_field *)(uintptr_t)&m->specs[0].fields[i]; // our own copy
         FZ_TRY(new_id(x, &field->source_id));
         field->field_id = ++m->last_partition_id;
         const struct fz_type *type;
         if (field->transform.kind != FZ_TRANSFORM_VOID) {
-            FZ_TRY(fz_transform_result_type(&field->transform, fz_schema_find(&m->schemas[0], field->source_id)->type, &type, x->err));
+            FZ_TRY(fz_transform_result_type(&field->transform, fz_schema_find(&m->schemas[0], field->source_id)->type,
+                                            &type, x->err));
         }
         for (size_t j = 0; j < i; j++) {
             if (strcmp(m->specs[0].fields[j].name, field->name) == 0) {
@@ -164,7 +173,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_metadata_create(const struct fz_table_create *create, int64_t now_ms, struct fz_metadata **out, struct fz_err *err) {
+enum fz_code fz_metadata_create(const struct fz_table_create *create, int64_t now_ms, struct fz_metadata **out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = NULL;
     FZ_TRY(fz_metadata_copy(NULL, 2, &m, err));

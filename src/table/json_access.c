@@ -33,8 +33,8 @@ enum fz_code fz_json_i32(const json_t *object, const char *key, bool required, i
     return rc;
 }
 
-enum fz_code fz_json_text(struct fz_arena *arena, const json_t *object, const char *key, bool required, const char **out,
-                          struct fz_err *err) {
+enum fz_code fz_json_text(struct fz_arena *arena, const json_t *object, const char *key, bool required,
+                          const char **out, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     if (member == NULL || json_is_null(member)) {
         return required ? missing(key, err) : FZ_OK;
@@ -46,7 +46,8 @@ enum fz_code fz_json_text(struct fz_arena *arena, const json_t *object, const ch
     return *out != NULL ? FZ_OK : fz_fail_nomem(err, json_string_length(member));
 }
 
-enum fz_code fz_json_array(const json_t *object, const char *key, bool required, const json_t **out, struct fz_err *err) {
+enum fz_code fz_json_array(const json_t *object, const char *key, bool required, const json_t **out,
+                           struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     *out = NULL;
     if (member == NULL || json_is_null(member)) {
@@ -59,8 +60,8 @@ enum fz_code fz_json_array(const json_t *object, const char *key, bool required,
     return FZ_OK;
 }
 
-enum fz_code fz_json_strings(struct fz_arena *arena, const json_t *object, const char *key, const char *skip, struct fz_property **out,
-                             size_t *n, struct fz_err *err) {
+enum fz_code fz_json_strings(struct fz_arena *arena, const json_t *object, const char *key, const char *skip,
+                             struct fz_property **out, size_t *n, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     *out = NULL;
     *n = 0;
@@ -98,7 +99,8 @@ enum fz_code fz_json_parse(const void *data, size_t len, json_t **out, struct fz
     json_error_t problem;
     *out = json_loadb(len > 0 ? data : "", len, 0, &problem);
     if (*out == NULL) {
-        return fz_fail(err, FZ_CORRUPT, "not valid JSON: %s (line %d, offset %d)", problem.text, problem.line, problem.position);
+        return fz_fail(err, FZ_CORRUPT, "not valid JSON: %s (line %d, offset %d)", problem.text, problem.line,
+                       problem.position);
     }
     return FZ_OK;
 }

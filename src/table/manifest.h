@@ -19,8 +19,8 @@ struct fz_id_bytes {
 struct fz_data_file { // spec struct data_file; -1 / NULL / empty = not set
     enum fz_content content;
     const char *file_path, *file_format; // format in upper case: PARQUET, AVRO, ORC, PUFFIN
-    int32_t spec_id;                     // of the manifest
-    struct fz_value partition;           // struct value of the spec's partition type
+    int32_t spec_id; // of the manifest
+    struct fz_value partition; // struct value of the spec's partition type
     int64_t record_count, file_size_in_bytes;
     const struct fz_id_count *column_sizes, *value_counts, *null_value_counts, *nan_value_counts;
     size_t n_column_sizes, n_value_counts, n_null_value_counts, n_nan_value_counts;
@@ -39,8 +39,8 @@ struct fz_data_file { // spec struct data_file; -1 / NULL / empty = not set
 
 struct fz_manifest_entry {
     enum fz_entry_status status;
-    int64_t snapshot_id;          // after inheritance when read; -1 = write null
-    int64_t sequence_number;      // data sequence number; -1 = write null (inherit)
+    int64_t snapshot_id; // after inheritance when read; -1 = write null
+    int64_t sequence_number; // data sequence number; -1 = write null (inherit)
     int64_t file_sequence_number; // -1 = write null
     struct fz_data_file file;
 };
@@ -66,12 +66,13 @@ struct fz_manifest_file { // one row of a manifest list
 };
 
 // Decoding: everything lands in `arena`. CORRUPT names what is wrong.
-enum fz_code fz_manifest_list_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_manifest_file **out, size_t *n,
-                                     struct fz_err *err);
+enum fz_code fz_manifest_list_decode(struct fz_arena *arena, const void *data, size_t len,
+                                     struct fz_manifest_file **out, size_t *n, struct fz_err *err);
 // `file` (from the list) gives what entries inherit: snapshot id, sequence numbers, first_row_id (spec rules). Live and deleted entries alike.
 // With `metadata`, partition tuples are typed by the manifest's spec of that table; else by the manifest's own schema metadata.
-enum fz_code fz_manifest_decode(struct fz_arena *arena, const void *data, size_t len, const struct fz_manifest_file *file,
-                                const struct fz_metadata *metadata, struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
+enum fz_code fz_manifest_decode(struct fz_arena *arena, const void *data, size_t len,
+                                const struct fz_manifest_file *file, const struct fz_metadata *metadata,
+                                struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
 
 // Encoding. Manifest: all entries of one spec and one content kind; fills `out_file` (counts, rows, partition summaries, length,
 // min_sequence_number: -1 when inherited) except manifest_path, sequence_number, added_snapshot_id.
@@ -82,10 +83,10 @@ struct fz_manifest_encode {
     const struct fz_manifest_entry *entries;
     size_t n_entries;
 };
-enum fz_code fz_manifest_encode(struct fz_arena *arena, const struct fz_manifest_encode *in, struct fz_buf *out, struct fz_manifest_file *out_file,
-                                struct fz_err *err);
-enum fz_code fz_manifest_list_encode(const struct fz_metadata *metadata, const struct fz_manifest_file *files, size_t n, int64_t snapshot_id,
-                                     int64_t parent_snapshot_id, int64_t sequence_number, int64_t first_row_id, struct fz_buf *out,
-                                     struct fz_err *err);
+enum fz_code fz_manifest_encode(struct fz_arena *arena, const struct fz_manifest_encode *in, struct fz_buf *out,
+                                struct fz_manifest_file *out_file, struct fz_err *err);
+enum fz_code fz_manifest_list_encode(const struct fz_metadata *metadata, const struct fz_manifest_file *files, size_t n,
+                                     int64_t snapshot_id, int64_t parent_snapshot_id, int64_t sequence_number,
+                                     int64_t first_row_id, struct fz_buf *out, struct fz_err *err);
 
 #endif

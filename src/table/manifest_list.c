@@ -7,13 +7,28 @@ enum { MAX_MANIFESTS = 10 * 1000 * 1000 };
 
 // For files without field ids; the second spellings are those of old Java releases.
 static const struct fz_name_id names[] = {
-    {"manifest_path", 500},          {"manifest_length", 501},           {"partition_spec_id", 502},        {"content", 517},
-    {"sequence_number", 515},        {"min_sequence_number", 516},       {"added_snapshot_id", 503},        {"added_files_count", 504},
-    {"existing_files_count", 505},   {"deleted_files_count", 506},       {"added_data_files_count", 504},   {"existing_data_files_count", 505},
-    {"deleted_data_files_count", 506}, {"added_rows_count", 512},        {"existing_rows_count", 513},      {"deleted_rows_count", 514},
-    {"partitions", 507},             {"key_metadata", 519},              {"first_row_id", 520},
+    {"manifest_path", 500},
+    {"manifest_length", 501},
+    {"partition_spec_id", 502},
+    {"content", 517},
+    {"sequence_number", 515},
+    {"min_sequence_number", 516},
+    {"added_snapshot_id", 503},
+    {"added_files_count", 504},
+    {"existing_files_count", 505},
+    {"deleted_files_count", 506},
+    {"added_data_files_count", 504},
+    {"existing_data_files_count", 505},
+    {"deleted_data_files_count", 506},
+    {"added_rows_count", 512},
+    {"existing_rows_count", 513},
+    {"deleted_rows_count", 514},
+    {"partitions", 507},
+    {"key_metadata", 519},
+    {"first_row_id", 520},
 };
-static const struct fz_name_id summary_names[] = {{"contains_null", 509}, {"contains_nan", 518}, {"lower_bound", 510}, {"upper_bound", 511}};
+static const struct fz_name_id summary_names[] = {
+    {"contains_null", 509}, {"contains_nan", 518}, {"lower_bound", 510}, {"upper_bound", 511}};
 
 struct list_reader {
     struct fz_arena *arena;
@@ -77,7 +92,8 @@ static enum fz_code read_summaries(struct list_reader *r, struct fz_manifest_fil
         }
     }
     file->n_partitions = r->n_scratch;
-    file->partitions = fz_arena_memdup(r->arena, r->n_scratch > 0 ? (void *)r->scratch : "", r->n_scratch * sizeof *r->scratch);
+    file->partitions =
+        fz_arena_memdup(r->arena, r->n_scratch > 0 ? (void *)r->scratch : "", r->n_scratch * sizeof *r->scratch);
     rc = file->partitions != NULL ? FZ_OK : fz_fail_nomem(r->err, r->n_scratch);
 out:
     return rc;
@@ -145,7 +161,8 @@ static enum fz_code read_number(struct list_reader *r, const struct fz_avro_fiel
 
 static enum fz_code read_row(struct list_reader *r, struct fz_manifest_file *file) {
     enum fz_code rc = FZ_OK;
-    *file = (struct fz_manifest_file){.added_files_count = -1, .existing_files_count = -1, .deleted_files_count = -1, .added_snapshot_id = -1};
+    *file = (struct fz_manifest_file){
+        .added_files_count = -1, .existing_files_count = -1, .deleted_files_count = -1, .added_snapshot_id = -1};
     file->added_rows_count = file->existing_rows_count = file->deleted_rows_count = file->first_row_id = -1;
     for (size_t i = 0; i < r->n_fields; i++) {
         const struct fz_avro_field *f = &r->fields[i];
@@ -177,7 +194,8 @@ static enum fz_code read_row(struct list_reader *r, struct fz_manifest_file *fil
             }
         }
     }
-    if (file->manifest_path == NULL || file->manifest_path[0] == 0 || file->manifest_length < 0 || file->content < 0 || file->content > 1) {
+    if (file->manifest_path == NULL || file->manifest_path[0] == 0 || file->manifest_length < 0 || file->content < 0 ||
+        file->content > 1) {
         rc = fz_fail(r->err, FZ_CORRUPT, "manifest list row has no path, a negative length or an unknown content");
     }
 out:
@@ -186,7 +204,8 @@ out:
 
 static enum fz_code plan_list(struct list_reader *r) {
     enum fz_code rc = FZ_OK;
-    FZ_TRY(fz_avro_plan(r->arena, fz_avro_reader_schema(r->avro), names, sizeof names / sizeof names[0], &r->fields, &r->n_fields, r->err));
+    FZ_TRY(fz_avro_plan(r->arena, fz_avro_reader_schema(r->avro), names, sizeof names / sizeof names[0], &r->fields,
+                        &r->n_fields, r->err));
     for (size_t i = 0; i < r->n_fields; i++) {
         if (r->fields[i].id == 507 && r->fields[i].kind == FZ_AVRO_ARRAY) {
             FZ_TRY(fz_avro_plan(r->arena, json_object_get(r->fields[i].schema, "items"), summary_names,
@@ -197,8 +216,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_manifest_list_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_manifest_file **out, size_t *n,
-                                     struct fz_err *err) {
+enum fz_code fz_manifest_list_decode(struct fz_arena *arena, const void *data, size_t len,
+                                     struct fz_manifest_file **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct list_reader r = {.arena = arena, .err = err};
     struct fz_manifest_file *rows = NULL;
@@ -259,7 +278,9 @@ static enum fz_code put_count(struct fz_avro_writer *w, bool optional, int64_t c
     if (optional) {
         fz_avro_put_long(w, count >= 0);
     } else if (count < 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "a manifest has no counts in its v1 manifest list; rewrite the manifests of the table before writing v2");
+        return fz_fail(
+            err, FZ_UNSUPPORTED,
+            "a manifest has no counts in its v1 manifest list; rewrite the manifests of the table before writing v2");
     }
     if (count >= 0) {
         fz_avro_put_long(w, count);
@@ -267,8 +288,8 @@ static enum fz_code put_count(struct fz_avro_writer *w, bool optional, int64_t c
     return FZ_OK;
 }
 
-static enum fz_code put_row(struct fz_avro_writer *w, int version, const struct fz_manifest_file *f, int64_t snapshot_id, int64_t sequence_number,
-                            struct fz_err *err) {
+static enum fz_code put_row(struct fz_avro_writer *w, int version, const struct fz_manifest_file *f,
+                            int64_t snapshot_id, int64_t sequence_number, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool v1 = version == 1;
     const int64_t files[3] = {f->added_files_count, f->existing_files_count, f->deleted_files_count};
@@ -313,9 +334,9 @@ static enum fz_code put_key(struct fz_avro_writer *w, const char *key, int64_t v
     return fz_avro_writer_metadata(w, key, (struct fz_str){text, (size_t)len}, err);
 }
 
-enum fz_code fz_manifest_list_encode(const struct fz_metadata *metadata, const struct fz_manifest_file *files, size_t n, int64_t snapshot_id,
-                                     int64_t parent_snapshot_id, int64_t sequence_number, int64_t first_row_id, struct fz_buf *out,
-                                     struct fz_err *err) {
+enum fz_code fz_manifest_list_encode(const struct fz_metadata *metadata, const struct fz_manifest_file *files, size_t n,
+                                     int64_t snapshot_id, int64_t parent_snapshot_id, int64_t sequence_number,
+                                     int64_t first_row_id, struct fz_buf *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
     struct fz_avro_writer *w = NULL;

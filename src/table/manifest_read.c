@@ -9,10 +9,16 @@ enum { MAX_ENTRIES = 50 * 1000 * 1000 };
 static const struct fz_name_id entry_names[] = {
     {"status", 0}, {"snapshot_id", 1}, {"sequence_number", 3}, {"file_sequence_number", 4}, {"data_file", 2}};
 static const struct fz_name_id file_names[] = {
-    {"content", 134},       {"file_path", 100},          {"file_format", 101},      {"partition", 102},      {"record_count", 103},
-    {"file_size_in_bytes", 104}, {"column_sizes", 108},  {"value_counts", 109},     {"null_value_counts", 110}, {"nan_value_counts", 137},
-    {"lower_bounds", 125},  {"upper_bounds", 128},       {"key_metadata", 131},     {"split_offsets", 132},  {"equality_ids", 135},
-    {"sort_order_id", 140}, {"first_row_id", 142},       {"referenced_data_file", 143}, {"content_offset", 144}, {"content_size_in_bytes", 145},
+    {"content", 134},           {"file_path", 100},
+    {"file_format", 101},       {"partition", 102},
+    {"record_count", 103},      {"file_size_in_bytes", 104},
+    {"column_sizes", 108},      {"value_counts", 109},
+    {"null_value_counts", 110}, {"nan_value_counts", 137},
+    {"lower_bounds", 125},      {"upper_bounds", 128},
+    {"key_metadata", 131},      {"split_offsets", 132},
+    {"equality_ids", 135},      {"sort_order_id", 140},
+    {"first_row_id", 142},      {"referenced_data_file", 143},
+    {"content_offset", 144},    {"content_size_in_bytes", 145},
 };
 
 struct manifest_reader {
@@ -20,8 +26,8 @@ struct manifest_reader {
     struct fz_avro_reader *avro;
     struct fz_avro_field *entry, *file, *partition;
     size_t n_entry, n_file, n_partition;
-    int *partition_slot;             // Avro partition field -> field of `tuple`, -1: none
-    const struct fz_type *tuple;     // partition type of the spec
+    int *partition_slot; // Avro partition field -> field of `tuple`, -1: none
+    const struct fz_type *tuple; // partition type of the spec
     int32_t spec_id;
     struct fz_id_count *counts; // scratch
     size_t cap_counts;
@@ -63,7 +69,8 @@ static bool key_value_shape(const struct fz_avro_field *f, bool bytes, bool *val
     if (f->kind == FZ_AVRO_MAP) {
         const char *name = json_string_value(item);
         *value_first = false;
-        return name != NULL && (bytes ? strcmp(name, want_bytes) == 0 : strcmp(name, "long") == 0 || strcmp(name, "int") == 0);
+        return name != NULL &&
+               (bytes ? strcmp(name, want_bytes) == 0 : strcmp(name, "long") == 0 || strcmp(name, "int") == 0);
     }
     const json_t *fields = json_object_get(item, "fields");
     if (json_array_size(fields) != 2) {
@@ -81,7 +88,8 @@ static enum fz_code bad_map(struct manifest_reader *r, const struct fz_avro_fiel
     return fz_fail(r->err, FZ_CORRUPT, "manifest field %s is no map of field ids", f->name);
 }
 
-static enum fz_code read_counts(struct manifest_reader *r, const struct fz_avro_field *f, const struct fz_id_count **out, size_t *n_out) {
+static enum fz_code read_counts(struct manifest_reader *r, const struct fz_avro_field *f,
+                                const struct fz_id_count **out, size_t *n_out) {
     enum fz_code rc = FZ_OK;
     size_t n = 0;
     int64_t items;
@@ -121,7 +129,8 @@ out:
     return rc;
 }
 
-static enum fz_code read_bounds(struct manifest_reader *r, const struct fz_avro_field *f, const struct fz_id_bytes **out, size_t *n_out) {
+static enum fz_code read_bounds(struct manifest_reader *r, const struct fz_avro_field *f,
+                                const struct fz_id_bytes **out, size_t *n_out) {
     enum fz_code rc = FZ_OK;
     size_t n = 0;
     int64_t items;
@@ -189,7 +198,8 @@ static enum fz_code read_number(struct manifest_reader *r, const struct fz_avro_
     return rc == FZ_OK ? fz_avro_get_long(r->avro, out, r->err) : rc;
 }
 
-static enum fz_code fixed_value(struct manifest_reader *r, const struct fz_type *type, struct fz_str raw, struct fz_value *out) {
+static enum fz_code fixed_value(struct manifest_reader *r, const struct fz_type *type, struct fz_str raw,
+                                struct fz_value *out) {
     __int128 number;
     switch (type->id) {
     case FZ_TYPE_DECIMAL:
@@ -217,7 +227,8 @@ static enum fz_code fixed_value(struct manifest_reader *r, const struct fz_type 
             return fz_fail(r->err, FZ_CORRUPT, "manifest: a partition value is not valid UTF-8");
         }
         if (type->id == FZ_TYPE_FIXED && raw.len != (size_t)type->length) {
-            return fz_fail(r->err, FZ_CORRUPT, "manifest: a fixed partition value has %zu bytes, not %d", raw.len, type->length);
+            return fz_fail(r->err, FZ_CORRUPT, "manifest: a fixed partition value has %zu bytes, not %d", raw.len,
+                           type->length);
         }
         out->u.bytes = (struct fz_str){fz_arena_strndup(r->arena, raw.ptr, raw.len), raw.len};
         return out->u.bytes.ptr != NULL ? FZ_OK : fz_fail_nomem(r->err, raw.len);
@@ -225,11 +236,13 @@ static enum fz_code fixed_value(struct manifest_reader *r, const struct fz_type 
 }
 
 static bool is_number_type(enum fz_type_id id) {
-    return id == FZ_TYPE_INT || id == FZ_TYPE_LONG || id == FZ_TYPE_DATE || id == FZ_TYPE_TIME || id == FZ_TYPE_TIMESTAMP ||
-           id == FZ_TYPE_TIMESTAMPTZ || id == FZ_TYPE_TIMESTAMP_NS || id == FZ_TYPE_TIMESTAMPTZ_NS;
+    return id == FZ_TYPE_INT || id == FZ_TYPE_LONG || id == FZ_TYPE_DATE || id == FZ_TYPE_TIME ||
+           id == FZ_TYPE_TIMESTAMP || id == FZ_TYPE_TIMESTAMPTZ || id == FZ_TYPE_TIMESTAMP_NS ||
+           id == FZ_TYPE_TIMESTAMPTZ_NS;
 }
 
-static enum fz_code read_partition_value(struct manifest_reader *r, const struct fz_avro_field *f, const struct fz_type *type, struct fz_value *out) {
+static enum fz_code read_partition_value(struct manifest_reader *r, const struct fz_avro_field *f,
+                                         const struct fz_type *type, struct fz_value *out) {
     enum fz_code rc = FZ_OK;
     bool present;
     struct fz_str raw;
@@ -274,7 +287,8 @@ static enum fz_code read_partition_value(struct manifest_reader *r, const struct
         FZ_TRY(fz_avro_get_bytes(r->avro, &raw, r->err));
         return fixed_value(r, type, raw, out);
     case FZ_AVRO_FIXED:
-        FZ_TRY(fz_avro_get_fixed(r->avro, (size_t)json_integer_value(json_object_get(f->schema, "size")), &raw, r->err));
+        FZ_TRY(
+            fz_avro_get_fixed(r->avro, (size_t)json_integer_value(json_object_get(f->schema, "size")), &raw, r->err));
         return fixed_value(r, type, raw, out);
     case FZ_AVRO_ARRAY:
     case FZ_AVRO_MAP:
@@ -282,7 +296,8 @@ static enum fz_code read_partition_value(struct manifest_reader *r, const struct
     case FZ_AVRO_OTHER:
         break;
     }
-    rc = fz_fail(r->err, FZ_CORRUPT, "manifest: the value of partition field %s does not have the type of its field", f->name);
+    rc = fz_fail(r->err, FZ_CORRUPT, "manifest: the value of partition field %s does not have the type of its field",
+                 f->name);
 out:
     return rc;
 }
@@ -333,7 +348,8 @@ static enum fz_code read_small_int(struct manifest_reader *r, const struct fz_av
     return rc;
 }
 
-static enum fz_code read_equality_ids(struct manifest_reader *r, const struct fz_avro_field *f, struct fz_data_file *file) {
+static enum fz_code read_equality_ids(struct manifest_reader *r, const struct fz_avro_field *f,
+                                      struct fz_data_file *file) {
     size_t n = 0;
     enum fz_code rc = read_longs(r, f, &n);
     int32_t *ids = rc == FZ_OK ? fz_arena_array(r->arena, n + 1, sizeof *ids) : NULL;
@@ -348,7 +364,8 @@ static enum fz_code read_equality_ids(struct manifest_reader *r, const struct fz
     return FZ_OK;
 }
 
-static enum fz_code read_split_offsets(struct manifest_reader *r, const struct fz_avro_field *f, struct fz_data_file *file) {
+static enum fz_code read_split_offsets(struct manifest_reader *r, const struct fz_avro_field *f,
+                                       struct fz_data_file *file) {
     size_t n = 0;
     enum fz_code rc = read_longs(r, f, &n);
     if (rc == FZ_OK) {
@@ -364,7 +381,8 @@ static enum fz_code read_text(struct manifest_reader *r, const struct fz_avro_fi
     return rc == FZ_OK ? copy_text(r, out) : rc;
 }
 
-static enum fz_code read_file_field(struct manifest_reader *r, const struct fz_avro_field *f, struct fz_data_file *file) {
+static enum fz_code read_file_field(struct manifest_reader *r, const struct fz_avro_field *f,
+                                    struct fz_data_file *file) {
     enum fz_code rc = FZ_OK;
     int32_t small = 0;
     struct fz_str text = {0};
@@ -456,7 +474,8 @@ static bool is_file_field(int32_t id) {
 
 static enum fz_code read_file(struct manifest_reader *r, struct fz_data_file *file) {
     enum fz_code rc = FZ_OK;
-    *file = (struct fz_data_file){.spec_id = r->spec_id, .record_count = -1, .file_size_in_bytes = -1, .sort_order_id = -1, .first_row_id = -1};
+    *file = (struct fz_data_file){
+        .spec_id = r->spec_id, .record_count = -1, .file_size_in_bytes = -1, .sort_order_id = -1, .first_row_id = -1};
     file->content_offset = file->content_size_in_bytes = -1;
     file->partition = (struct fz_value){.type = r->tuple, .u.nested = {(const struct fz_value *)"", 0}};
     for (size_t i = 0; i < r->n_file; i++) {
@@ -499,10 +518,11 @@ static enum fz_code read_entry(struct manifest_reader *r, struct fz_manifest_ent
             FZ_TRY(fz_avro_expect(f, FZ_AVRO_RECORD, r->err));
             FZ_TRY(read_file(r, &e->file));
         } else {
-            FZ_TRY(read_number(r, f, f->id == 0   ? &status
-                                      : f->id == 1 ? &e->snapshot_id
-                                      : f->id == 3 ? &e->sequence_number
-                                                   : &e->file_sequence_number));
+            FZ_TRY(read_number(r, f,
+                               f->id == 0   ? &status
+                               : f->id == 1 ? &e->snapshot_id
+                               : f->id == 3 ? &e->sequence_number
+                                            : &e->file_sequence_number));
         }
     }
     if (status < 0 || status > 2 || e->file.file_path == NULL) {
@@ -513,19 +533,22 @@ out:
     return rc;
 }
 
-static enum fz_code inherit(const struct fz_manifest_file *list, bool has_sequence, struct fz_manifest_entry *e, int64_t *next_row_id,
-                            struct fz_err *err) {
+static enum fz_code inherit(const struct fz_manifest_file *list, bool has_sequence, struct fz_manifest_entry *e,
+                            int64_t *next_row_id, struct fz_err *err) {
     if (list == NULL) {
         return FZ_OK;
     }
     e->snapshot_id = e->snapshot_id < 0 ? list->added_snapshot_id : e->snapshot_id;
     bool may_inherit = list->sequence_number == 0 || e->status == FZ_ENTRY_ADDED;
     if (e->sequence_number < 0 && !may_inherit && has_sequence) {
-        return fz_fail(err, FZ_CORRUPT, "manifest entry of %s is not new and has no sequence number", e->file.file_path);
+        return fz_fail(err, FZ_CORRUPT, "manifest entry of %s is not new and has no sequence number",
+                       e->file.file_path);
     }
     int64_t number = may_inherit ? list->sequence_number : 0; // carried over from v1: older than every delete
     e->sequence_number = e->sequence_number < 0 ? number : e->sequence_number;
-    e->file_sequence_number = e->file_sequence_number >= 0 ? e->file_sequence_number : may_inherit ? number : e->sequence_number;
+    e->file_sequence_number = e->file_sequence_number >= 0 ? e->file_sequence_number
+                              : may_inherit                ? number
+                                                           : e->sequence_number;
     if (list->first_row_id < 0 || list->content != 0) {
         e->file.first_row_id = -1;
     } else if (e->status != FZ_ENTRY_DELETED && e->file.first_row_id < 0) {
@@ -544,12 +567,13 @@ static const struct fz_type *type_of_avro(struct fz_arena *arena, const struct f
     bool is_long = name != NULL && strcmp(name, "long") == 0;
     switch ((enum fz_avro_shape)f->kind) {
     case FZ_AVRO_NUMBER:
-        return fz_type_primitive(strcmp(logical, "date") == 0                   ? FZ_TYPE_DATE
-                                 : strcmp(logical, "time-micros") == 0          ? FZ_TYPE_TIME
-                                 : strcmp(logical, "timestamp-micros") == 0     ? zoned ? FZ_TYPE_TIMESTAMPTZ : FZ_TYPE_TIMESTAMP
-                                 : strcmp(logical, "timestamp-nanos") == 0      ? zoned ? FZ_TYPE_TIMESTAMPTZ_NS : FZ_TYPE_TIMESTAMP_NS
-                                 : is_long                                      ? FZ_TYPE_LONG
-                                                                                : FZ_TYPE_INT);
+        return fz_type_primitive(
+            strcmp(logical, "date") == 0               ? FZ_TYPE_DATE
+            : strcmp(logical, "time-micros") == 0      ? FZ_TYPE_TIME
+            : strcmp(logical, "timestamp-micros") == 0 ? zoned ? FZ_TYPE_TIMESTAMPTZ : FZ_TYPE_TIMESTAMP
+            : strcmp(logical, "timestamp-nanos") == 0  ? zoned ? FZ_TYPE_TIMESTAMPTZ_NS : FZ_TYPE_TIMESTAMP_NS
+            : is_long                                  ? FZ_TYPE_LONG
+                                                       : FZ_TYPE_INT);
     case FZ_AVRO_FLAG:
         return fz_type_primitive(FZ_TYPE_BOOLEAN);
     case FZ_AVRO_FLOAT:
@@ -561,11 +585,14 @@ static const struct fz_type *type_of_avro(struct fz_arena *arena, const struct f
         if (strcmp(logical, "decimal") == 0) {
             int64_t precision = json_integer_value(json_object_get(f->schema, "precision"));
             int64_t scale = json_integer_value(json_object_get(f->schema, "scale"));
-            return precision >= 1 && precision <= 38 && scale >= 0 && scale <= precision ? fz_type_decimal(arena, (int)precision, (int)scale) : NULL;
+            return precision >= 1 && precision <= 38 && scale >= 0 && scale <= precision
+                       ? fz_type_decimal(arena, (int)precision, (int)scale)
+                       : NULL;
         }
         if (f->kind == FZ_AVRO_FIXED) {
-            return strcmp(logical, "uuid") == 0 ? fz_type_primitive(FZ_TYPE_UUID)
-                                                : fz_type_fixed(arena, (int)json_integer_value(json_object_get(f->schema, "size")));
+            return strcmp(logical, "uuid") == 0
+                       ? fz_type_primitive(FZ_TYPE_UUID)
+                       : fz_type_fixed(arena, (int)json_integer_value(json_object_get(f->schema, "size")));
         }
         return fz_type_primitive(name != NULL && strcmp(name, "bytes") == 0 ? FZ_TYPE_BINARY : FZ_TYPE_STRING);
     case FZ_AVRO_ARRAY:
@@ -586,10 +613,12 @@ static enum fz_code own_tuple_type(struct manifest_reader *r, const struct fz_ty
     struct fz_schema schema;
     struct fz_partition_spec spec = {0};
     *out = NULL;
-    if (fz_avro_reader_metadata(r->avro, "schema", &schema_text) && fz_avro_reader_metadata(r->avro, "partition-spec", &spec_text)) {
+    if (fz_avro_reader_metadata(r->avro, "schema", &schema_text) &&
+        fz_avro_reader_metadata(r->avro, "partition-spec", &spec_text)) {
         schema_json = json_loadb(schema_text.ptr, schema_text.len, 0, NULL);
         spec_json = json_loadb(spec_text.ptr, spec_text.len, 0, NULL);
-        const json_t *fields = json_is_object(spec_json) ? json_object_get(spec_json, "fields") : spec_json; // some write the whole spec
+        const json_t *fields =
+            json_is_object(spec_json) ? json_object_get(spec_json, "fields") : spec_json; // some write the whole spec
         if (fz_schema_from_json(r->arena, schema_json, &schema, &ignored) == FZ_OK &&
             fz_spec_fields_from_json(r->arena, fields, &spec, &ignored) == FZ_OK) {
             rc = fz_spec_partition_type(r->arena, &schema, &spec, out, r->err);
@@ -603,7 +632,8 @@ static enum fz_code own_tuple_type(struct manifest_reader *r, const struct fz_ty
             return fz_fail_nomem(r->err, r->n_partition);
         }
         for (size_t i = 0; i < r->n_partition; i++) {
-            fields[i] = (struct fz_field){.id = r->partition[i].id, .name = r->partition[i].name, .type = fz_type_primitive(FZ_TYPE_UNKNOWN)};
+            fields[i] = (struct fz_field){
+                .id = r->partition[i].id, .name = r->partition[i].name, .type = fz_type_primitive(FZ_TYPE_UNKNOWN)};
         }
         *out = fz_type_struct(r->arena, fields, r->n_partition);
         rc = *out != NULL ? FZ_OK : fz_fail_nomem(r->err, 0);
@@ -631,9 +661,11 @@ static enum fz_code plan_partition(struct manifest_reader *r, const struct fz_me
     for (size_t i = 0; i < r->n_partition; i++) {
         r->partition_slot[i] = -1;
         for (size_t j = 0; j < type->n_fields && r->partition[i].kind != FZ_AVRO_OTHER; j++) {
-            bool same = r->partition[i].id >= 0 ? r->partition[i].id == fields[j].id : strcmp(r->partition[i].name, fields[j].name) == 0;
+            bool same = r->partition[i].id >= 0 ? r->partition[i].id == fields[j].id
+                                                : strcmp(r->partition[i].name, fields[j].name) == 0;
             if (same) {
-                const struct fz_type *avro = fields[j].type->id == FZ_TYPE_UNKNOWN ? type_of_avro(r->arena, &r->partition[i]) : NULL;
+                const struct fz_type *avro =
+                    fields[j].type->id == FZ_TYPE_UNKNOWN ? type_of_avro(r->arena, &r->partition[i]) : NULL;
                 fields[j].type = avro != NULL ? avro : fields[j].type;
                 r->partition_slot[i] = fields[j].type->id == FZ_TYPE_UNKNOWN ? -1 : (int)j;
                 break;
@@ -646,10 +678,11 @@ out:
     return rc;
 }
 
-static enum fz_code plan(struct manifest_reader *r, const struct fz_manifest_file *list, const struct fz_metadata *metadata, bool *has_sequence) {
+static enum fz_code plan(struct manifest_reader *r, const struct fz_manifest_file *list,
+                         const struct fz_metadata *metadata, bool *has_sequence) {
     enum fz_code rc = FZ_OK;
-    FZ_TRY(fz_avro_plan(r->arena, fz_avro_reader_schema(r->avro), entry_names, sizeof entry_names / sizeof entry_names[0], &r->entry, &r->n_entry,
-                        r->err));
+    FZ_TRY(fz_avro_plan(r->arena, fz_avro_reader_schema(r->avro), entry_names,
+                        sizeof entry_names / sizeof entry_names[0], &r->entry, &r->n_entry, r->err));
     const struct fz_avro_field *file = NULL, *partition = NULL;
     for (size_t i = 0; i < r->n_entry; i++) {
         file = r->entry[i].id == 2 ? &r->entry[i] : file;
@@ -658,7 +691,8 @@ static enum fz_code plan(struct manifest_reader *r, const struct fz_manifest_fil
     if (file == NULL || file->kind != FZ_AVRO_RECORD) {
         return fz_fail(r->err, FZ_CORRUPT, "Avro file is no manifest: it has no data_file record");
     }
-    FZ_TRY(fz_avro_plan(r->arena, file->schema, file_names, sizeof file_names / sizeof file_names[0], &r->file, &r->n_file, r->err));
+    FZ_TRY(fz_avro_plan(r->arena, file->schema, file_names, sizeof file_names / sizeof file_names[0], &r->file,
+                        &r->n_file, r->err));
     for (size_t i = 0; i < r->n_file; i++) {
         partition = r->file[i].id == 102 ? &r->file[i] : partition;
     }
@@ -678,8 +712,9 @@ out:
     return rc;
 }
 
-enum fz_code fz_manifest_decode(struct fz_arena *arena, const void *data, size_t len, const struct fz_manifest_file *file,
-                                const struct fz_metadata *metadata, struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_manifest_decode(struct fz_arena *arena, const void *data, size_t len,
+                                const struct fz_manifest_file *file, const struct fz_metadata *metadata,
+                                struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct manifest_reader r = {.arena = arena, .err = err};
     struct fz_manifest_entry *entries = NULL;

@@ -13,7 +13,7 @@ struct row {
     const char *name;
     enum shape shape;
     int required_from; // version from which it is required; 9: never
-    int from, to;      // versions that have it
+    int from, to; // versions that have it
     int32_t first_id, second_id; // element, or key and value
     const char *doc;
 };
@@ -78,10 +78,11 @@ static const struct row list_rows[] = {
     {520, "first_row_id", LONG, 9, 3, 3, 0, 0, "Starting row ID to assign to new rows in ADDED data files"},
 };
 
-static const struct fz_type *struct_of(struct fz_arena *arena, const struct row *rows, size_t n, int version, const struct fz_type *partition,
-                                       const struct fz_field *last);
+static const struct fz_type *struct_of(struct fz_arena *arena, const struct row *rows, size_t n, int version,
+                                       const struct fz_type *partition, const struct fz_field *last);
 
-static const struct fz_type *type_of(struct fz_arena *arena, const struct row *row, int version, const struct fz_type *partition) {
+static const struct fz_type *type_of(struct fz_arena *arena, const struct row *row, int version,
+                                     const struct fz_type *partition) {
     const struct fz_type *i32 = fz_type_primitive(FZ_TYPE_INT), *i64 = fz_type_primitive(FZ_TYPE_LONG);
     switch (row->shape) {
     case INT:
@@ -105,22 +106,24 @@ static const struct fz_type *type_of(struct fz_arena *arena, const struct row *r
     case PARTITION:
         return partition;
     case SUMMARIES: {
-        const struct fz_type *summary = struct_of(arena, summary_rows, sizeof summary_rows / sizeof summary_rows[0], version, NULL, NULL);
+        const struct fz_type *summary =
+            struct_of(arena, summary_rows, sizeof summary_rows / sizeof summary_rows[0], version, NULL, NULL);
         return summary != NULL ? fz_type_list(arena, row->first_id, true, summary) : NULL;
     }
     }
     return NULL;
 }
 
-static const struct fz_type *struct_of(struct fz_arena *arena, const struct row *rows, size_t n, int version, const struct fz_type *partition,
-                                       const struct fz_field *last) {
+static const struct fz_type *struct_of(struct fz_arena *arena, const struct row *rows, size_t n, int version,
+                                       const struct fz_type *partition, const struct fz_field *last) {
     struct fz_field *fields = fz_arena_array(arena, n + 1, sizeof *fields);
     size_t used = 0;
     for (size_t i = 0; fields != NULL && i < n; i++) {
         if (version < rows[i].from || version > rows[i].to) {
             continue;
         }
-        fields[used] = (struct fz_field){.id = rows[i].id, .name = rows[i].name, .required = version >= rows[i].required_from, .doc = rows[i].doc};
+        fields[used] = (struct fz_field){
+            .id = rows[i].id, .name = rows[i].name, .required = version >= rows[i].required_from, .doc = rows[i].doc};
         if (rows[i].shape == PARTITION && version == 1) {
             fields[used].doc = NULL;
         }
@@ -135,11 +138,14 @@ static const struct fz_type *struct_of(struct fz_arena *arena, const struct row 
     return fields != NULL ? fz_type_struct(arena, fields, used) : NULL;
 }
 
-const struct fz_type *fz_manifest_entry_type(struct fz_arena *arena, int format_version, const struct fz_type *partition) {
+const struct fz_type *fz_manifest_entry_type(struct fz_arena *arena, int format_version,
+                                             const struct fz_type *partition) {
     size_t n = sizeof data_file_rows / sizeof data_file_rows[0];
     struct fz_field file = {.id = 2, .name = "data_file", .required = true};
     file.type = struct_of(arena, data_file_rows, n, format_version, partition, NULL);
-    return file.type != NULL ? struct_of(arena, entry_rows, sizeof entry_rows / sizeof entry_rows[0], format_version, NULL, &file) : NULL;
+    return file.type != NULL
+               ? struct_of(arena, entry_rows, sizeof entry_rows / sizeof entry_rows[0], format_version, NULL, &file)
+               : NULL;
 }
 
 const struct fz_type *fz_manifest_list_type(struct fz_arena *arena, int format_version) {
@@ -182,7 +188,8 @@ static size_t decimal_bytes(int precision) {
 }
 
 static void print_timestamp(struct avro_printer *p, const char *unit, bool zoned) {
-    fz_buf_printf(p->out, "{\"type\":\"long\",\"logicalType\":\"timestamp-%s\",\"adjust-to-utc\":%s}", unit, zoned ? "true" : "false");
+    fz_buf_printf(p->out, "{\"type\":\"long\",\"logicalType\":\"timestamp-%s\",\"adjust-to-utc\":%s}", unit,
+                  zoned ? "true" : "false");
 }
 
 static enum fz_code print_primitive(struct avro_printer *p, const struct fz_type *type) {
@@ -232,7 +239,8 @@ static enum fz_code print_primitive(struct avro_printer *p, const struct fz_type
         return FZ_OK;
     case FZ_TYPE_DECIMAL:
         (void)snprintf(name, sizeof name, "decimal_%d_%d", type->precision, type->scale);
-        (void)snprintf(attributes, sizeof attributes, ",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d", type->precision, type->scale);
+        (void)snprintf(attributes, sizeof attributes, ",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":%d",
+                       type->precision, type->scale);
         print_fixed(p, name, decimal_bytes(type->precision), attributes);
         return FZ_OK;
     case FZ_TYPE_UNKNOWN:
@@ -334,7 +342,8 @@ static enum fz_code print_type(struct avro_printer *p, const struct fz_type *typ
     return rc;
 }
 
-enum fz_code fz_type_to_avro(struct fz_buf *out, const struct fz_type *type, const char *record_name, struct fz_err *err) {
+enum fz_code fz_type_to_avro(struct fz_buf *out, const struct fz_type *type, const char *record_name,
+                             struct fz_err *err) {
     struct avro_printer p = {.out = out, .err = err};
     enum fz_code rc = print_type(&p, type, record_name, 0);
     out->failed = out->failed || p.defined.failed;
@@ -346,7 +355,8 @@ enum fz_code fz_manifest_codec(const struct fz_metadata *m, enum fz_avro_codec *
     static const struct {
         const char *name;
         enum fz_avro_codec codec;
-    } codecs[] = {{"gzip", FZ_AVRO_DEFLATE}, {"zstd", FZ_AVRO_ZSTD}, {"snappy", FZ_AVRO_SNAPPY}, {"uncompressed", FZ_AVRO_NULL}};
+    } codecs[] = {
+        {"gzip", FZ_AVRO_DEFLATE}, {"zstd", FZ_AVRO_ZSTD}, {"snappy", FZ_AVRO_SNAPPY}, {"uncompressed", FZ_AVRO_NULL}};
     const char *name = fz_metadata_property(m, "write.manifest.compression-codec", "gzip");
     *level = (int)fz_metadata_property_i64(m, "write.manifest.compression-level", -1);
     for (size_t i = 0; i < sizeof codecs / sizeof codecs[0]; i++) {
@@ -355,7 +365,8 @@ enum fz_code fz_manifest_codec(const struct fz_metadata *m, enum fz_avro_codec *
             return FZ_OK;
         }
     }
-    return fz_fail(err, FZ_INVALID_ARG, "write.manifest.compression-codec \"%.50s\" is none of gzip, zstd, snappy, uncompressed", name);
+    return fz_fail(err, FZ_INVALID_ARG,
+                   "write.manifest.compression-codec \"%.50s\" is none of gzip, zstd, snappy, uncompressed", name);
 }
 
 enum fz_code fz_manifest_writer_open(const struct fz_metadata *m, const struct fz_type *type, const char *record_name,

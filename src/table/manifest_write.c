@@ -83,7 +83,8 @@ static size_t decimal_size(int precision) {
 }
 
 // One partition value; its type is that of the spec's field, which the schema was made of.
-static enum fz_code put_value(struct fz_avro_writer *w, const struct fz_type *type, const struct fz_value *v, struct fz_err *err) {
+static enum fz_code put_value(struct fz_avro_writer *w, const struct fz_type *type, const struct fz_value *v,
+                              struct fz_err *err) {
     if (type->id == FZ_TYPE_UNKNOWN) {
         return FZ_OK; // bare null
     }
@@ -147,11 +148,13 @@ static enum fz_code put_value(struct fz_avro_writer *w, const struct fz_type *ty
 }
 
 static const struct fz_value *tuple_item(const struct fz_data_file *f, size_t i) {
-    return f->partition.is_null || f->partition.type == NULL || i >= f->partition.u.nested.n ? NULL : &f->partition.u.nested.items[i];
+    return f->partition.is_null || f->partition.type == NULL || i >= f->partition.u.nested.n
+               ? NULL
+               : &f->partition.u.nested.items[i];
 }
 
-static enum fz_code put_file(struct fz_avro_writer *w, int version, const struct fz_type *partition, const struct fz_data_file *f,
-                             struct fz_err *err) {
+static enum fz_code put_file(struct fz_avro_writer *w, int version, const struct fz_type *partition,
+                             const struct fz_data_file *f, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (version > 1) {
         fz_avro_put_long(w, (int64_t)f->content);
@@ -195,8 +198,8 @@ out:
     return rc;
 }
 
-static enum fz_code put_entry(struct fz_avro_writer *w, int version, const struct fz_type *partition, const struct fz_manifest_entry *e,
-                              struct fz_err *err) {
+static enum fz_code put_entry(struct fz_avro_writer *w, int version, const struct fz_type *partition,
+                              const struct fz_manifest_entry *e, struct fz_err *err) {
     if (version > 1 && e->status != FZ_ENTRY_ADDED && (e->sequence_number < 0 || e->file_sequence_number < 0)) {
         return fz_fail(err, FZ_BUG, "manifest entry of %s is not new but has no sequence numbers", e->file.file_path);
     }
@@ -239,8 +242,8 @@ out:
     return rc;
 }
 
-static enum fz_code summarize(struct fz_arena *arena, const struct fz_manifest_encode *in, size_t n_fields, struct fz_manifest_file *out,
-                              struct fz_err *err) {
+static enum fz_code summarize(struct fz_arena *arena, const struct fz_manifest_encode *in, size_t n_fields,
+                              struct fz_manifest_file *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_field_summary *summaries = fz_arena_array(arena, n_fields + 1, sizeof *summaries);
     if (summaries == NULL) {
@@ -266,14 +269,17 @@ out:
 }
 
 static void count(const struct fz_manifest_encode *in, struct fz_manifest_file *out) {
-    *out = (struct fz_manifest_file){.partition_spec_id = in->spec_id, .content = in->deletes, .sequence_number = -1, .min_sequence_number = -1};
+    *out = (struct fz_manifest_file){
+        .partition_spec_id = in->spec_id, .content = in->deletes, .sequence_number = -1, .min_sequence_number = -1};
     out->added_snapshot_id = out->first_row_id = -1;
     for (size_t i = 0; i < in->n_entries; i++) {
         const struct fz_manifest_entry *e = &in->entries[i];
-        int32_t *files = e->status == FZ_ENTRY_ADDED ? &out->added_files_count : e->status == FZ_ENTRY_EXISTING ? &out->existing_files_count
-                                                                                                               : &out->deleted_files_count;
-        int64_t *rows = e->status == FZ_ENTRY_ADDED ? &out->added_rows_count : e->status == FZ_ENTRY_EXISTING ? &out->existing_rows_count
-                                                                                                             : &out->deleted_rows_count;
+        int32_t *files = e->status == FZ_ENTRY_ADDED      ? &out->added_files_count
+                         : e->status == FZ_ENTRY_EXISTING ? &out->existing_files_count
+                                                          : &out->deleted_files_count;
+        int64_t *rows = e->status == FZ_ENTRY_ADDED      ? &out->added_rows_count
+                        : e->status == FZ_ENTRY_EXISTING ? &out->existing_rows_count
+                                                         : &out->deleted_rows_count;
         (*files)++;
         *rows += e->file.record_count;
         if (e->status != FZ_ENTRY_DELETED && e->sequence_number >= 0 &&
@@ -283,8 +289,8 @@ static void count(const struct fz_manifest_encode *in, struct fz_manifest_file *
     }
 }
 
-static enum fz_code put_header(struct fz_avro_writer *w, const struct fz_manifest_encode *in, const struct fz_partition_spec *spec,
-                               struct fz_err *err) {
+static enum fz_code put_header(struct fz_avro_writer *w, const struct fz_manifest_encode *in,
+                               const struct fz_partition_spec *spec, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf text = {0};
     char number[16];
@@ -310,8 +316,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_manifest_encode(struct fz_arena *arena, const struct fz_manifest_encode *in, struct fz_buf *out, struct fz_manifest_file *out_file,
-                                struct fz_err *err) {
+enum fz_code fz_manifest_encode(struct fz_arena *arena, const struct fz_manifest_encode *in, struct fz_buf *out,
+                                struct fz_manifest_file *out_file, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_avro_writer *w = NULL;
     struct fz_arena scratch = {0};

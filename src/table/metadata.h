@@ -41,17 +41,17 @@ struct fz_property { // also summary entries; order is kept
 
 struct fz_snapshot {
     int64_t snapshot_id, parent_snapshot_id; // parent -1: none
-    int64_t sequence_number;                 // 0 in v1
+    int64_t sequence_number; // 0 in v1
     int64_t timestamp_ms;
-    const char *manifest_list;               // NULL only in old v1 tables, then `manifests`
+    const char *manifest_list; // NULL only in old v1 tables, then `manifests`
     const char *const *manifests;
     size_t n_manifests;
-    const char *operation;                   // "append", …; NULL in some v1 files
-    const struct fz_property *summary;       // without `operation`
+    const char *operation; // "append", …; NULL in some v1 files
+    const struct fz_property *summary; // without `operation`
     size_t n_summary;
-    int32_t schema_id;                       // -1: not written
-    int64_t first_row_id, added_rows;        // v3; -1: not written
-    const char *key_id;                      // v3 encryption; NULL: none
+    int32_t schema_id; // -1: not written
+    int64_t first_row_id, added_rows; // v3; -1: not written
+    const char *key_id; // v3 encryption; NULL: none
 };
 
 struct fz_snapshot_ref {
@@ -102,7 +102,8 @@ struct fz_metadata *fz_metadata_ref(struct fz_metadata *metadata);
 void fz_metadata_unref(struct fz_metadata *metadata);
 // Decodes and validates a metadata document (gzip is detected). CORRUPT says which member is wrong and why; UNSUPPORTED for
 // a format version above 3. `location` is remembered as metadata_location.
-enum fz_code fz_metadata_decode(const void *data, size_t len, const char *location, struct fz_metadata **out, struct fz_err *err);
+enum fz_code fz_metadata_decode(const void *data, size_t len, const char *location, struct fz_metadata **out,
+                                struct fz_err *err);
 // As Java writes it: same members in the same order.
 enum fz_code fz_metadata_encode(const struct fz_metadata *metadata, struct fz_buf *out, struct fz_err *err);
 
@@ -113,7 +114,8 @@ const struct fz_partition_spec *fz_metadata_spec(const struct fz_metadata *m, in
 const struct fz_sort_order *fz_metadata_sort_order(const struct fz_metadata *m, int32_t order_id);
 const struct fz_snapshot *fz_metadata_snapshot(const struct fz_metadata *m, int64_t snapshot_id);
 const struct fz_snapshot *fz_metadata_current_snapshot(const struct fz_metadata *m);
-const struct fz_snapshot_ref *fz_metadata_find_ref(const struct fz_metadata *m, const char *name); // "main" is there iff there is a current snapshot
+const struct fz_snapshot_ref *fz_metadata_find_ref(const struct fz_metadata *m,
+                                                   const char *name); // "main" is there iff there is a current snapshot
 const char *fz_metadata_property(const struct fz_metadata *m, const char *key, const char *fallback);
 int64_t fz_metadata_property_i64(const struct fz_metadata *m, const char *key, int64_t fallback);
 bool fz_metadata_property_bool(const struct fz_metadata *m, const char *key, bool fallback);
@@ -125,14 +127,17 @@ const struct fz_field *fz_schema_find(const struct fz_schema *schema, int32_t fi
 const struct fz_field *fz_schema_find_name(const struct fz_schema *schema, const char *dotted_name);
 const char *fz_schema_name_of(const struct fz_schema *schema, int32_t field_id, struct fz_arena *arena); // dotted
 // The struct type of a spec's partition tuple: one optional field per partition field, ids = partition field ids.
-enum fz_code fz_spec_partition_type(struct fz_arena *arena, const struct fz_schema *schema, const struct fz_partition_spec *spec,
-                                    const struct fz_type **out, struct fz_err *err);
+enum fz_code fz_spec_partition_type(struct fz_arena *arena, const struct fz_schema *schema,
+                                    const struct fz_partition_spec *spec, const struct fz_type **out,
+                                    struct fz_err *err);
 // The same by spec id; a source column that the current schema lacks takes its type from an older schema. CORRUPT: no such spec.
-enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metadata *m, int32_t spec_id, const struct fz_type **out,
-                                   struct fz_err *err);
+enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metadata *m, int32_t spec_id,
+                                   const struct fz_type **out, struct fz_err *err);
 // The union of all specs' tuples (metadata tables show it), newest spec's names win, ordered as Java's Partitioning.partitionType.
-enum fz_code fz_metadata_partition_type(struct fz_arena *arena, const struct fz_metadata *m, const struct fz_type **out, struct fz_err *err);
+enum fz_code fz_metadata_partition_type(struct fz_arena *arena, const struct fz_metadata *m, const struct fz_type **out,
+                                        struct fz_err *err);
 // "data path" pieces: name=value/name=value, URL-encoded; empty for an unpartitioned spec.
-enum fz_code fz_spec_partition_path(struct fz_buf *out, const struct fz_partition_spec *spec, const struct fz_value *partition, struct fz_err *err);
+enum fz_code fz_spec_partition_path(struct fz_buf *out, const struct fz_partition_spec *spec,
+                                    const struct fz_value *partition, struct fz_err *err);
 
 #endif

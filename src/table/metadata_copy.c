@@ -17,11 +17,13 @@ static void *room(struct fz_arena *arena, size_t n, size_t size, enum fz_code *r
     return items;
 }
 
-enum fz_code fz_schema_copy(struct fz_arena *arena, const struct fz_schema *in, struct fz_schema *out, struct fz_err *err) {
+enum fz_code fz_schema_copy(struct fz_arena *arena, const struct fz_schema *in, struct fz_schema *out,
+                            struct fz_err *err) {
     *out = *in;
     out->type = fz_type_copy(arena, in->type);
-    out->identifier_field_ids = fz_arena_memdup(arena, in->n_identifier_field_ids > 0 ? (const void *)in->identifier_field_ids : "",
-                                                in->n_identifier_field_ids * sizeof *in->identifier_field_ids);
+    out->identifier_field_ids =
+        fz_arena_memdup(arena, in->n_identifier_field_ids > 0 ? (const void *)in->identifier_field_ids : "",
+                        in->n_identifier_field_ids * sizeof *in->identifier_field_ids);
     return out->type != NULL && out->identifier_field_ids != NULL ? FZ_OK : fz_fail_nomem(err, 0);
 }
 
@@ -29,7 +31,8 @@ static enum fz_code copy_transform(struct fz_arena *arena, struct fz_transform *
     return fz_text_copy(arena, transform->name, &transform->name, err);
 }
 
-enum fz_code fz_spec_copy(struct fz_arena *arena, const struct fz_partition_spec *in, struct fz_partition_spec *out, struct fz_err *err) {
+enum fz_code fz_spec_copy(struct fz_arena *arena, const struct fz_partition_spec *in, struct fz_partition_spec *out,
+                          struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_partition_field *fields = room(arena, in->n_fields, sizeof *fields, &rc, err);
     for (size_t i = 0; rc == FZ_OK && i < in->n_fields; i++) {
@@ -43,7 +46,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_sort_order_copy(struct fz_arena *arena, const struct fz_sort_order *in, struct fz_sort_order *out, struct fz_err *err) {
+enum fz_code fz_sort_order_copy(struct fz_arena *arena, const struct fz_sort_order *in, struct fz_sort_order *out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_sort_field *fields = room(arena, in->n_fields, sizeof *fields, &rc, err);
     for (size_t i = 0; rc == FZ_OK && i < in->n_fields; i++) {
@@ -56,8 +60,8 @@ out:
     return rc;
 }
 
-static enum fz_code copy_properties(struct fz_arena *arena, const struct fz_property *in, size_t n, size_t extra, struct fz_property **out,
-                                    struct fz_err *err) {
+static enum fz_code copy_properties(struct fz_arena *arena, const struct fz_property *in, size_t n, size_t extra,
+                                    struct fz_property **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_property *items = room(arena, n + extra, sizeof *items, &rc, err);
     for (size_t i = 0; rc == FZ_OK && i < n; i++) {
@@ -69,7 +73,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_snapshot_copy(struct fz_arena *arena, const struct fz_snapshot *in, struct fz_snapshot *out, struct fz_err *err) {
+enum fz_code fz_snapshot_copy(struct fz_arena *arena, const struct fz_snapshot *in, struct fz_snapshot *out,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_property *summary = NULL;
     *out = *in;
@@ -87,13 +92,14 @@ out:
     return rc;
 }
 
-enum fz_code fz_ref_copy(struct fz_arena *arena, const struct fz_snapshot_ref *in, struct fz_snapshot_ref *out, struct fz_err *err) {
+enum fz_code fz_ref_copy(struct fz_arena *arena, const struct fz_snapshot_ref *in, struct fz_snapshot_ref *out,
+                         struct fz_err *err) {
     *out = *in;
     return fz_text_copy(arena, in->name, &out->name, err);
 }
 
-static enum fz_code copy_log(struct fz_arena *arena, const struct fz_log_entry *in, size_t n, size_t extra, struct fz_log_entry **out,
-                             struct fz_err *err) {
+static enum fz_code copy_log(struct fz_arena *arena, const struct fz_log_entry *in, size_t n, size_t extra,
+                             struct fz_log_entry **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_log_entry *items = room(arena, n + extra, sizeof *items, &rc, err);
     for (size_t i = 0; rc == FZ_OK && i < n; i++) {
@@ -142,7 +148,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_metadata_copy(const struct fz_metadata *base, size_t extra, struct fz_metadata **out, struct fz_err *err) {
+enum fz_code fz_metadata_copy(const struct fz_metadata *base, size_t extra, struct fz_metadata **out,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = NULL;
     const struct fz_metadata empty = {.current_snapshot_id = -1, .format_version = 2, .last_partition_id = 999};

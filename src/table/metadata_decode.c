@@ -106,11 +106,13 @@ static enum fz_code check_spec(struct decoder *d, const struct fz_partition_spec
             continue;
         }
         if (source == NULL) {
-            return fz_fail(d->err, FZ_CORRUPT, "partition field \"%.100s\" has source column %d, which the current schema lacks", field->name,
-                           field->source_id);
+            return fz_fail(d->err, FZ_CORRUPT,
+                           "partition field \"%.100s\" has source column %d, which the current schema lacks",
+                           field->name, field->source_id);
         }
         if (!fz_type_is_primitive(source->type)) {
-            return fz_fail(d->err, FZ_CORRUPT, "partition field \"%.100s\" has a source column that is not primitive", field->name);
+            return fz_fail(d->err, FZ_CORRUPT, "partition field \"%.100s\" has a source column that is not primitive",
+                           field->name);
         }
         const struct fz_type *type;
         struct fz_err inner = FZ_ERR_INIT;
@@ -193,12 +195,14 @@ static enum fz_code decode_sort_orders(struct decoder *d) {
     }
     const struct fz_sort_order *order = fz_metadata_sort_order(m, m->default_sort_order_id);
     if (order == NULL) {
-        rc = fz_fail(d->err, FZ_CORRUPT, "default-sort-order-id %d is not among the sort orders", m->default_sort_order_id);
+        rc = fz_fail(d->err, FZ_CORRUPT, "default-sort-order-id %d is not among the sort orders",
+                     m->default_sort_order_id);
         goto out;
     }
     for (size_t i = 0; i < order->n_fields; i++) {
         if (fz_schema_find(fz_metadata_current_schema(m), order->fields[i].source_id) == NULL) {
-            rc = fz_fail(d->err, FZ_CORRUPT, "the default sort order uses column %d, which the current schema lacks", order->fields[i].source_id);
+            rc = fz_fail(d->err, FZ_CORRUPT, "the default sort order uses column %d, which the current schema lacks",
+                         order->fields[i].source_id);
             goto out;
         }
     }
@@ -215,7 +219,8 @@ static enum fz_code decode_snapshot(struct decoder *d, const json_t *json, struc
     s->schema_id = -1;
     FZ_TRY(fz_json_i64(json, "snapshot-id", true, &s->snapshot_id, d->err));
     FZ_TRY(fz_json_i64(json, "parent-snapshot-id", false, &s->parent_snapshot_id, d->err));
-    FZ_TRY(fz_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL, &s->sequence_number, d->err));
+    FZ_TRY(fz_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL, &s->sequence_number,
+                       d->err));
     FZ_TRY(fz_json_i64(json, "timestamp-ms", true, &s->timestamp_ms, d->err));
     FZ_TRY(fz_json_i32(json, "schema-id", false, &s->schema_id, d->err));
     FZ_TRY(fz_json_i64(json, "first-row-id", false, &s->first_row_id, d->err));
@@ -274,17 +279,19 @@ static enum fz_code decode_snapshots(struct decoder *d) {
         struct fz_map_entry *entry;
         bool added = true;
         if (rc == FZ_OK) {
-            rc = fz_map_put(&ids, (struct fz_str){(const char *)&s->snapshot_id, sizeof s->snapshot_id}, &entry, &added, d->err);
+            rc = fz_map_put(&ids, (struct fz_str){(const char *)&s->snapshot_id, sizeof s->snapshot_id}, &entry, &added,
+                            d->err);
         }
         if (rc == FZ_OK && !added) {
             rc = fz_fail(d->err, FZ_CORRUPT, "snapshot id %lld is used twice", (long long)s->snapshot_id);
         }
         if (rc == FZ_OK && s->sequence_number > m->last_sequence_number) {
-            rc = fz_fail(d->err, FZ_CORRUPT, "snapshot %lld has sequence number %lld, above last-sequence-number %lld", (long long)s->snapshot_id,
-                         (long long)s->sequence_number, (long long)m->last_sequence_number);
+            rc = fz_fail(d->err, FZ_CORRUPT, "snapshot %lld has sequence number %lld, above last-sequence-number %lld",
+                         (long long)s->snapshot_id, (long long)s->sequence_number, (long long)m->last_sequence_number);
         }
         if (rc == FZ_OK && m->format_version >= 3 && s->first_row_id >= 0 && s->added_rows < 0) {
-            rc = fz_fail(d->err, FZ_CORRUPT, "snapshot %lld has first-row-id but no added-rows", (long long)s->snapshot_id);
+            rc = fz_fail(d->err, FZ_CORRUPT, "snapshot %lld has first-row-id but no added-rows",
+                         (long long)s->snapshot_id);
         }
         if (rc != FZ_OK) {
             fz_err_context(d->err, "snapshots[%zu]", i);
@@ -314,7 +321,8 @@ static enum fz_code decode_ref(struct decoder *d, const char *name, const json_t
     FZ_TRY(fz_json_i64(json, "max-snapshot-age-ms", false, &ref->max_snapshot_age_ms, d->err));
     FZ_TRY(fz_json_i64(json, "max-ref-age-ms", false, &ref->max_ref_age_ms, d->err));
     if (fz_metadata_snapshot(d->m, ref->snapshot_id) == NULL) {
-        rc = fz_fail(d->err, FZ_CORRUPT, "reference \"%.100s\" points to snapshot %lld, which is not there", name, (long long)ref->snapshot_id);
+        rc = fz_fail(d->err, FZ_CORRUPT, "reference \"%.100s\" points to snapshot %lld, which is not there", name,
+                     (long long)ref->snapshot_id);
     }
 out:
     return rc;
@@ -328,7 +336,8 @@ static enum fz_code decode_refs(struct decoder *d) {
     if (m->current_snapshot_id < 0) {
         m->current_snapshot_id = -1;
     } else if (fz_metadata_current_snapshot(m) == NULL) {
-        rc = fz_fail(d->err, FZ_CORRUPT, "current-snapshot-id %lld is not among the snapshots", (long long)m->current_snapshot_id);
+        rc = fz_fail(d->err, FZ_CORRUPT, "current-snapshot-id %lld is not among the snapshots",
+                     (long long)m->current_snapshot_id);
         goto out;
     }
     const json_t *refs = json_object_get(d->root, "refs");
@@ -348,10 +357,11 @@ static enum fz_code decode_refs(struct decoder *d) {
     }
     const struct fz_snapshot_ref *main_ref = fz_metadata_find_ref(m, "main");
     if (main_ref == NULL && m->current_snapshot_id >= 0) { // v1, and writers from before references
-        m->snapshot_refs[m->n_snapshot_refs++] = (struct fz_snapshot_ref){"main", m->current_snapshot_id, false, -1, -1, -1};
+        m->snapshot_refs[m->n_snapshot_refs++] =
+            (struct fz_snapshot_ref){"main", m->current_snapshot_id, false, -1, -1, -1};
     } else if (main_ref != NULL && main_ref->snapshot_id != m->current_snapshot_id) {
-        rc = fz_fail(d->err, FZ_CORRUPT, "current-snapshot-id %lld is not where main points (%lld)", (long long)m->current_snapshot_id,
-                     (long long)main_ref->snapshot_id);
+        rc = fz_fail(d->err, FZ_CORRUPT, "current-snapshot-id %lld is not where main points (%lld)",
+                     (long long)m->current_snapshot_id, (long long)main_ref->snapshot_id);
     }
 out:
     return rc;
@@ -378,11 +388,28 @@ out:
 
 // What is kept word for word because nothing here needs to understand it.
 static enum fz_code keep_other_members(struct decoder *d) {
-    static const char *const known[] = {"format-version",   "table-uuid",       "location",          "last-sequence-number", "last-updated-ms",
-                                        "last-column-id",   "schema",           "current-schema-id", "schemas",              "partition-spec",
-                                        "default-spec-id",  "partition-specs",  "last-partition-id", "default-sort-order-id", "sort-orders",
-                                        "properties",       "current-snapshot-id", "next-row-id",    "refs",                 "snapshots",
-                                        "snapshot-log",     "metadata-log"};
+    static const char *const known[] = {"format-version",
+                                        "table-uuid",
+                                        "location",
+                                        "last-sequence-number",
+                                        "last-updated-ms",
+                                        "last-column-id",
+                                        "schema",
+                                        "current-schema-id",
+                                        "schemas",
+                                        "partition-spec",
+                                        "default-spec-id",
+                                        "partition-specs",
+                                        "last-partition-id",
+                                        "default-sort-order-id",
+                                        "sort-orders",
+                                        "properties",
+                                        "current-snapshot-id",
+                                        "next-row-id",
+                                        "refs",
+                                        "snapshots",
+                                        "snapshot-log",
+                                        "metadata-log"};
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = d->m;
     m->other_members = array_of(d, json_object_size(d->root), sizeof *m->other_members, &rc);
@@ -417,7 +444,8 @@ static enum fz_code decode_head(struct decoder *d) {
     struct fz_metadata *m = d->m;
     FZ_TRY(fz_json_i32(d->root, "format-version", true, &m->format_version, d->err));
     if (m->format_version < 1 || m->format_version > 3) {
-        rc = fz_fail(d->err, FZ_UNSUPPORTED, "table format version %d is not supported (1 to 3 are)", m->format_version);
+        rc =
+            fz_fail(d->err, FZ_UNSUPPORTED, "table format version %d is not supported (1 to 3 are)", m->format_version);
         goto out;
     }
     FZ_TRY(fz_json_text(d->arena, d->root, "table-uuid", m->format_version > 1, &m->table_uuid, d->err));
@@ -462,7 +490,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_metadata_decode(const void *data, size_t len, const char *location, struct fz_metadata **out, struct fz_err *err) {
+enum fz_code fz_metadata_decode(const void *data, size_t len, const char *location, struct fz_metadata **out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf plain = {0};
     json_t *root = NULL;

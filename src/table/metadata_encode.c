@@ -159,8 +159,8 @@ static void logs(struct printer *p, const struct fz_metadata *m) {
     open_list(p, "snapshot-log");
     for (size_t i = 0; i < m->n_snapshot_log; i++) {
         item(p, i);
-        fz_buf_printf(p->out, "{\"timestamp-ms\":%lld,\"snapshot-id\":%lld}", (long long)m->snapshot_log[i].timestamp_ms,
-                      (long long)m->snapshot_log[i].snapshot_id);
+        fz_buf_printf(p->out, "{\"timestamp-ms\":%lld,\"snapshot-id\":%lld}",
+                      (long long)m->snapshot_log[i].timestamp_ms, (long long)m->snapshot_log[i].snapshot_id);
     }
     close_list(p);
     open_list(p, "metadata-log");

@@ -44,8 +44,9 @@ static const struct fz_type *field_type(const struct fz_schema *schema, const st
     return type != NULL ? type : known_without_source(&field->transform);
 }
 
-enum fz_code fz_spec_partition_type(struct fz_arena *arena, const struct fz_schema *schema, const struct fz_partition_spec *spec,
-                                    const struct fz_type **out, struct fz_err *err) {
+enum fz_code fz_spec_partition_type(struct fz_arena *arena, const struct fz_schema *schema,
+                                    const struct fz_partition_spec *spec, const struct fz_type **out,
+                                    struct fz_err *err) {
     struct fz_field *fields = fz_arena_array(arena, spec->n_fields + 1, sizeof *fields);
     if (fields == NULL) {
         return fz_fail_nomem(err, spec->n_fields);
@@ -67,8 +68,8 @@ static const struct fz_type *type_in_any_schema(const struct fz_metadata *m, con
     return type != NULL ? type : known_without_source(&field->transform);
 }
 
-enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metadata *m, int32_t spec_id, const struct fz_type **out,
-                                   struct fz_err *err) {
+enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metadata *m, int32_t spec_id,
+                                   const struct fz_type **out, struct fz_err *err) {
     const struct fz_partition_spec *spec = fz_metadata_spec(m, spec_id);
     if (spec == NULL) {
         return fz_fail(err, FZ_CORRUPT, "the table has no partition spec %d", spec_id);
@@ -87,7 +88,8 @@ enum fz_code fz_metadata_spec_type(struct fz_arena *arena, const struct fz_metad
 
 // Newest first: the name and type of the newest spec that has a field win.
 static int by_spec_id_down(const void *a, const void *b) {
-    int32_t x = (*(const struct fz_partition_spec *const *)a)->spec_id, y = (*(const struct fz_partition_spec *const *)b)->spec_id;
+    int32_t x = (*(const struct fz_partition_spec *const *)a)->spec_id,
+            y = (*(const struct fz_partition_spec *const *)b)->spec_id;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
@@ -119,7 +121,8 @@ enum fz_code fz_metadata_partition_type(struct fz_arena *arena, const struct fz_
                 at++;
             }
             if (at == n || (voids[at] && !is_void)) { // a v1 field that was dropped is void in newer specs
-                fields[at] = (struct fz_field){.id = field->field_id, .name = field->name, .type = type_in_any_schema(m, field)};
+                fields[at] =
+                    (struct fz_field){.id = field->field_id, .name = field->name, .type = type_in_any_schema(m, field)};
                 voids[at] = is_void;
                 n = at == n ? n + 1 : n;
             }
@@ -130,8 +133,8 @@ enum fz_code fz_metadata_partition_type(struct fz_arena *arena, const struct fz_
     return *out != NULL ? FZ_OK : fz_fail_nomem(err, 0);
 }
 
-enum fz_code fz_spec_partition_path(struct fz_buf *out, const struct fz_partition_spec *spec, const struct fz_value *partition,
-                                    struct fz_err *err) {
+enum fz_code fz_spec_partition_path(struct fz_buf *out, const struct fz_partition_spec *spec,
+                                    const struct fz_value *partition, struct fz_err *err) {
     struct fz_buf text = {0};
     for (size_t i = 0; i < spec->n_fields; i++) {
         if (i > 0) {

@@ -8,8 +8,9 @@
 enum { MAX_DEPTH = 200 };
 
 bool fz_prune_comparable(const struct fz_type *a, const struct fz_type *b) {
-    return a->id == b->id && (a->id != FZ_TYPE_DECIMAL || a->scale == b->scale) && a->n_fields == 0 && a->id != FZ_TYPE_VARIANT &&
-           a->id != FZ_TYPE_GEOMETRY && a->id != FZ_TYPE_GEOGRAPHY && a->id != FZ_TYPE_UNKNOWN;
+    return a->id == b->id && (a->id != FZ_TYPE_DECIMAL || a->scale == b->scale) && a->n_fields == 0 &&
+           a->id != FZ_TYPE_VARIANT && a->id != FZ_TYPE_GEOMETRY && a->id != FZ_TYPE_GEOGRAPHY &&
+           a->id != FZ_TYPE_UNKNOWN;
 }
 
 static bool is_nan(const struct fz_value *v) {
@@ -28,7 +29,8 @@ static int compare(const struct fz_value *a, const struct fz_value *b) {
 }
 
 static bool has_prefix(const struct fz_value *v, const struct fz_value *prefix) {
-    return v->u.bytes.len >= prefix->u.bytes.len && memcmp(v->u.bytes.ptr, prefix->u.bytes.ptr, prefix->u.bytes.len) == 0;
+    return v->u.bytes.len >= prefix->u.bytes.len &&
+           memcmp(v->u.bytes.ptr, prefix->u.bytes.ptr, prefix->u.bytes.len) == 0;
 }
 
 // Order of a bound's head against the prefix: 0 when it begins with it.
@@ -45,9 +47,10 @@ static int starts_with(const struct fz_value *prefix, const struct fz_value *min
 }
 
 // Outcomes for values that are not NULL and not NaN.
-static int compare_range(enum fz_expr_kind op, const struct fz_value *literal, const struct fz_value *min, const struct fz_value *max) {
-    int low = min != NULL ? compare(min, literal) : -1;  // unknown: may lie below
-    int high = max != NULL ? compare(max, literal) : 1;  // unknown: may lie above
+static int compare_range(enum fz_expr_kind op, const struct fz_value *literal, const struct fz_value *min,
+                         const struct fz_value *max) {
+    int low = min != NULL ? compare(min, literal) : -1; // unknown: may lie below
+    int high = max != NULL ? compare(max, literal) : 1; // unknown: may lie above
     bool can_true = true, can_false = true;
     switch ((int)op) {
     case FZ_EXPR_EQ:
@@ -98,10 +101,17 @@ int fz_prune_leaf(const struct fz_leaf *leaf, const struct fz_value_set *set) {
     return mask;
 }
 
-static void set_of_range(const struct fz_type *type, const struct fz_column_range *range, bool nested, struct fz_value_set *set) {
+static void set_of_range(const struct fz_type *type, const struct fz_column_range *range, bool nested,
+                         struct fz_value_set *set) {
     bool floating = type->id == FZ_TYPE_FLOAT || type->id == FZ_TYPE_DOUBLE;
-    set->min = range->min != NULL && !range->min->is_null && fz_prune_comparable(range->min->type, type) && !is_nan(range->min) ? range->min : NULL;
-    set->max = range->max != NULL && !range->max->is_null && fz_prune_comparable(range->max->type, type) && !is_nan(range->max) ? range->max : NULL;
+    set->min =
+        range->min != NULL && !range->min->is_null && fz_prune_comparable(range->min->type, type) && !is_nan(range->min)
+            ? range->min
+            : NULL;
+    set->max =
+        range->max != NULL && !range->max->is_null && fz_prune_comparable(range->max->type, type) && !is_nan(range->max)
+            ? range->max
+            : NULL;
     bool counted = range->value_count > 0 && range->null_count >= 0 && !nested;
     set->may_null = nested || range->null_count != 0;
     set->may_nan = floating && range->nan_count != 0;
@@ -176,7 +186,8 @@ static int eval_compare(const struct fz_prune *p, const struct fz_expr *e) {
         return FZ_CAN_ANY;
     }
     bool null_safe = op == FZ_EXPR_NULL_EQ, not_equal = op == FZ_EXPR_NE;
-    struct fz_leaf leaf = {.op = null_safe || not_equal ? FZ_EXPR_EQ : op, .type = column->type, .literal = literal->u.literal};
+    struct fz_leaf leaf = {
+        .op = null_safe || not_equal ? FZ_EXPR_EQ : op, .type = column->type, .literal = literal->u.literal};
     bool nested;
     if (literal->u.literal->is_null && !null_safe) {
         return FZ_CAN_NULL; // whatever the column holds
@@ -246,7 +257,8 @@ static int eval_and(const struct fz_prune *p, const struct fz_expr *e, bool is_o
         int next = eval(p, e->args[i], depth + 1);
         int out = (mask | next) & strong;
         out |= mask & next & weak;
-        if (((mask & FZ_CAN_NULL) && (next & (FZ_CAN_NULL | weak))) || ((next & FZ_CAN_NULL) && (mask & (FZ_CAN_NULL | weak)))) {
+        if (((mask & FZ_CAN_NULL) && (next & (FZ_CAN_NULL | weak))) ||
+            ((next & FZ_CAN_NULL) && (mask & (FZ_CAN_NULL | weak)))) {
             out |= FZ_CAN_NULL;
         }
         mask = out;
@@ -266,7 +278,9 @@ static int eval(const struct fz_prune *p, const struct fz_expr *e, int depth) {
         if (e->u.literal->is_null) {
             return FZ_CAN_NULL;
         }
-        return e->u.literal->type->id != FZ_TYPE_BOOLEAN ? FZ_CAN_ANY : e->u.literal->u.boolean ? FZ_CAN_TRUE : FZ_CAN_FALSE;
+        return e->u.literal->type->id != FZ_TYPE_BOOLEAN ? FZ_CAN_ANY
+               : e->u.literal->u.boolean                 ? FZ_CAN_TRUE
+                                                         : FZ_CAN_FALSE;
     case FZ_EXPR_AND:
         return eval_and(p, e, false, depth);
     case FZ_EXPR_OR:
@@ -297,7 +311,8 @@ static int eval(const struct fz_prune *p, const struct fz_expr *e, int depth) {
         const struct fz_value yes = {.type = e->type, .u.boolean = true};
         struct fz_leaf leaf = {.op = FZ_EXPR_EQ, .type = e->type, .literal = &yes};
         bool nested;
-        return e->type->id == FZ_TYPE_BOOLEAN && column_of(e, &leaf.field_id, &nested) ? eval_leaf(p, &leaf, nested) : FZ_CAN_ANY;
+        return e->type->id == FZ_TYPE_BOOLEAN && column_of(e, &leaf.field_id, &nested) ? eval_leaf(p, &leaf, nested)
+                                                                                       : FZ_CAN_ANY;
     }
     default:
         return FZ_CAN_ANY;

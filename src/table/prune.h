@@ -20,8 +20,10 @@ bool fz_prune_may_match(const struct fz_expr *filter, fz_range_fn range, void *c
 bool fz_prune_all_match(const struct fz_expr *filter, fz_range_fn range, void *ctx);
 
 // The same over a partition summary of a manifest, and over a file (partition tuple through the transforms, then column bounds).
-bool fz_prune_manifest(const struct fz_expr *filter, const struct fz_metadata *metadata, const struct fz_manifest_file *manifest);
+bool fz_prune_manifest(const struct fz_expr *filter, const struct fz_metadata *metadata,
+                       const struct fz_manifest_file *manifest);
 bool fz_prune_file(const struct fz_expr *filter, const struct fz_metadata *metadata, const struct fz_data_file *file);
-bool fz_prune_file_all(const struct fz_expr *filter, const struct fz_metadata *metadata, const struct fz_data_file *file);
+bool fz_prune_file_all(const struct fz_expr *filter, const struct fz_metadata *metadata,
+                       const struct fz_data_file *file);
 
 #endif

@@ -18,12 +18,13 @@ struct place {
 };
 
 static bool keeps_order(enum fz_transform_kind kind) {
-    return kind == FZ_TRANSFORM_TRUNCATE || kind == FZ_TRANSFORM_YEAR || kind == FZ_TRANSFORM_MONTH || kind == FZ_TRANSFORM_DAY ||
-           kind == FZ_TRANSFORM_HOUR;
+    return kind == FZ_TRANSFORM_TRUNCATE || kind == FZ_TRANSFORM_YEAR || kind == FZ_TRANSFORM_MONTH ||
+           kind == FZ_TRANSFORM_DAY || kind == FZ_TRANSFORM_HOUR;
 }
 
 // truncate[W] of a prefix of at most W characters is the prefix; a longer one is cut, and only TRUE can be excluded then.
-static int starts_with_mask(const struct fz_leaf *leaf, const struct fz_value *literal, const struct fz_value_set *set) {
+static int starts_with_mask(const struct fz_leaf *leaf, const struct fz_value *literal,
+                            const struct fz_value_set *set) {
     struct fz_leaf through = *leaf;
     through.literal = literal;
     bool cut = literal->u.bytes.len < leaf->literal->u.bytes.len;
@@ -44,7 +45,8 @@ static int ordered_mask(const struct fz_leaf *leaf, const struct fz_value *liter
     return (fz_prune_leaf(&loose, set) & ~FZ_CAN_FALSE) | (fz_prune_leaf(&strict, set) & FZ_CAN_FALSE);
 }
 
-static int field_mask(const struct fz_leaf *leaf, const struct fz_partition_field *field, const struct fz_value_set *set) {
+static int field_mask(const struct fz_leaf *leaf, const struct fz_partition_field *field,
+                      const struct fz_value_set *set) {
     if (leaf->op == FZ_EXPR_IS_NULL) {
         return fz_prune_leaf(leaf, set); // these transforms give NULL for NULL and only for NULL
     }
@@ -94,13 +96,16 @@ static int partition_mask(void *ctx, const struct fz_leaf *leaf) {
 }
 
 static bool is_nan_value(const struct fz_value *v) {
-    return (v->type->id == FZ_TYPE_FLOAT && v->u.f32 != v->u.f32) || (v->type->id == FZ_TYPE_DOUBLE && v->u.f64 != v->u.f64);
+    return (v->type->id == FZ_TYPE_FLOAT && v->u.f32 != v->u.f32) ||
+           (v->type->id == FZ_TYPE_DOUBLE && v->u.f64 != v->u.f64);
 }
 
-static void take_summary(struct place *place, const struct fz_type *type, const struct fz_field_summary *s, struct tuple_range *out) {
+static void take_summary(struct place *place, const struct fz_type *type, const struct fz_field_summary *s,
+                         struct tuple_range *out) {
     struct fz_err ignored = FZ_ERR_INIT;
     bool floating = type->id == FZ_TYPE_FLOAT || type->id == FZ_TYPE_DOUBLE;
-    out->set = (struct fz_value_set){.may_null = s->contains_null, .may_nan = floating && s->contains_nan != 0, .may_value = true};
+    out->set = (struct fz_value_set){
+        .may_null = s->contains_null, .may_nan = floating && s->contains_nan != 0, .may_value = true};
     if (!s->has_bounds) { // then there are only NULLs and NaNs, if the writer is to be believed; some leave bounds out
         return;
     }
@@ -109,24 +114,27 @@ static void take_summary(struct place *place, const struct fz_type *type, const 
         return;
     }
     if (fz_value_from_bound(&place->arena, type, s->lower_bound, &out->min, &ignored) != FZ_OK ||
-        fz_value_from_bound(&place->arena, type, s->upper_bound, &out->max, &ignored) != FZ_OK || is_nan_value(&out->min) ||
-        is_nan_value(&out->max)) {
+        fz_value_from_bound(&place->arena, type, s->upper_bound, &out->max, &ignored) != FZ_OK ||
+        is_nan_value(&out->min) || is_nan_value(&out->max)) {
         return;
     }
     out->set.min = &out->min;
     out->set.max = &out->max;
 }
 
-bool fz_prune_manifest(const struct fz_expr *filter, const struct fz_metadata *metadata, const struct fz_manifest_file *manifest) {
+bool fz_prune_manifest(const struct fz_expr *filter, const struct fz_metadata *metadata,
+                       const struct fz_manifest_file *manifest) {
     struct place place = {.metadata = metadata, .spec = fz_metadata_spec(metadata, manifest->partition_spec_id)};
     struct fz_err ignored = FZ_ERR_INIT;
     const struct fz_type *type;
     bool may = true;
-    if (filter == NULL || place.spec == NULL || place.spec->n_fields == 0 || manifest->n_partitions != place.spec->n_fields) {
+    if (filter == NULL || place.spec == NULL || place.spec->n_fields == 0 ||
+        manifest->n_partitions != place.spec->n_fields) {
         return true;
     }
     place.ranges = fz_arena_array(&place.arena, place.spec->n_fields, sizeof *place.ranges);
-    if (place.ranges != NULL && fz_metadata_spec_type(&place.arena, metadata, manifest->partition_spec_id, &type, &ignored) == FZ_OK) {
+    if (place.ranges != NULL &&
+        fz_metadata_spec_type(&place.arena, metadata, manifest->partition_spec_id, &type, &ignored) == FZ_OK) {
         for (size_t i = 0; i < place.spec->n_fields; i++) {
             take_summary(&place, type->fields[i].type, &manifest->partitions[i], &place.ranges[i]);
         }
@@ -150,8 +158,8 @@ static int64_t count_of(const struct fz_id_count *items, size_t n, int32_t id) {
     return low < n && items[low].id == id ? items[low].count : -1;
 }
 
-static const struct fz_value *bound_of(struct place *place, const struct fz_id_bytes *items, size_t n, int32_t id, const struct fz_type *type,
-                                       struct fz_value *out) {
+static const struct fz_value *bound_of(struct place *place, const struct fz_id_bytes *items, size_t n, int32_t id,
+                                       const struct fz_type *type, struct fz_value *out) {
     struct fz_err ignored = FZ_ERR_INIT;
     size_t low = 0, high = n;
     while (low < high) {
@@ -162,7 +170,8 @@ static const struct fz_value *bound_of(struct place *place, const struct fz_id_b
             high = mid;
         }
     }
-    bool found = low < n && items[low].id == id && fz_value_from_bound(&place->arena, type, items[low].bytes, out, &ignored) == FZ_OK;
+    bool found = low < n && items[low].id == id &&
+                 fz_value_from_bound(&place->arena, type, items[low].bytes, out, &ignored) == FZ_OK;
     return found ? out : NULL;
 }
 
@@ -177,7 +186,8 @@ static bool file_range(void *ctx, int32_t field_id, const struct fz_type *type, 
     return true;
 }
 
-static int eval_file(const struct fz_expr *filter, const struct fz_metadata *metadata, const struct fz_data_file *file) {
+static int eval_file(const struct fz_expr *filter, const struct fz_metadata *metadata,
+                     const struct fz_data_file *file) {
     struct place place = {.metadata = metadata, .spec = fz_metadata_spec(metadata, file->spec_id), .file = file};
     struct fz_prune p = {.range = file_range, .range_ctx = &place};
     size_t n = place.spec != NULL ? place.spec->n_fields : 0;
@@ -202,6 +212,7 @@ bool fz_prune_file(const struct fz_expr *filter, const struct fz_metadata *metad
     return filter == NULL || (eval_file(filter, metadata, file) & FZ_CAN_TRUE) != 0;
 }
 
-bool fz_prune_file_all(const struct fz_expr *filter, const struct fz_metadata *metadata, const struct fz_data_file *file) {
+bool fz_prune_file_all(const struct fz_expr *filter, const struct fz_metadata *metadata,
+                       const struct fz_data_file *file) {
     return filter == NULL || eval_file(filter, metadata, file) == FZ_CAN_TRUE;
 }

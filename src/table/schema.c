@@ -25,7 +25,9 @@ const struct fz_field *fz_schema_find(const struct fz_schema *schema, int32_t fi
 }
 
 static const char *name_in(const struct fz_type *parent, size_t i) {
-    return parent->id == FZ_TYPE_LIST ? "element" : parent->id == FZ_TYPE_MAP ? i == 0 ? "key" : "value" : parent->fields[i].name;
+    return parent->id == FZ_TYPE_LIST  ? "element"
+           : parent->id == FZ_TYPE_MAP ? i == 0 ? "key" : "value"
+                                       : parent->fields[i].name;
 }
 
 struct name_search {

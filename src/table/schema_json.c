@@ -82,7 +82,8 @@ static enum fz_code parse_struct(struct parser *p, const json_t *json, int depth
     for (size_t i = 0; i < n; i++) {
         const json_t *field = json_array_get(fields, i);
         const json_t *type = json_object_get(field, "type");
-        rc = type == NULL ? fz_fail(p->err, FZ_CORRUPT, "member \"type\" is missing") : parse_type(p, type, depth + 1, &items[i].type);
+        rc = type == NULL ? fz_fail(p->err, FZ_CORRUPT, "member \"type\" is missing")
+                          : parse_type(p, type, depth + 1, &items[i].type);
         if (rc == FZ_OK) {
             rc = parse_default(p, field, "initial-default", items[i].type, &items[i].initial_default);
         }
@@ -175,9 +176,11 @@ static enum fz_code parse_identifiers(struct parser *p, const json_t *json, stru
         const json_t *id = json_array_get(ids, i);
         items[i] = (int32_t)json_integer_value(id);
         const struct fz_field *field = json_is_integer(id) ? fz_schema_find(out, items[i]) : NULL;
-        if (field == NULL || !fz_type_is_primitive(field->type) || !field->required || field->type->id == FZ_TYPE_FLOAT ||
-            field->type->id == FZ_TYPE_DOUBLE) {
-            return fz_fail(p->err, FZ_CORRUPT, "identifier-field-ids: item %zu is not a required primitive field other than float and double", i);
+        if (field == NULL || !fz_type_is_primitive(field->type) || !field->required ||
+            field->type->id == FZ_TYPE_FLOAT || field->type->id == FZ_TYPE_DOUBLE) {
+            return fz_fail(
+                p->err, FZ_CORRUPT,
+                "identifier-field-ids: item %zu is not a required primitive field other than float and double", i);
         }
     }
     out->identifier_field_ids = items;
@@ -185,7 +188,8 @@ static enum fz_code parse_identifiers(struct parser *p, const json_t *json, stru
     return FZ_OK;
 }
 
-enum fz_code fz_schema_from_json(struct fz_arena *arena, const json_t *json, struct fz_schema *out, struct fz_err *err) {
+enum fz_code fz_schema_from_json(struct fz_arena *arena, const json_t *json, struct fz_schema *out,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct parser p = {.arena = arena, .err = err};
     memset(out, 0, sizeof *out);
@@ -271,7 +275,8 @@ void fz_schema_to_json(struct fz_buf *out, const struct fz_schema *schema, struc
     fz_buf_putc(out, '}');
 }
 
-static enum fz_code parse_transform(struct fz_arena *arena, const json_t *json, struct fz_transform *out, struct fz_err *err) {
+static enum fz_code parse_transform(struct fz_arena *arena, const json_t *json, struct fz_transform *out,
+                                    struct fz_err *err) {
     const char *text = NULL;
     enum fz_code rc = fz_json_text(arena, json, "transform", true, &text, err);
     return rc != FZ_OK ? rc : fz_transform_parse(arena, fz_str_of(text), out, err);
@@ -283,12 +288,14 @@ static enum fz_code parse_source(const json_t *json, int32_t *out, struct fz_err
     if (json_object_get(json, "source-id") == NULL && json_is_array(list) && json_is_integer(json_array_get(list, 0))) {
         json_int_t id = json_integer_value(json_array_get(list, 0));
         *out = (int32_t)id;
-        return id >= INT32_MIN && id <= INT32_MAX ? FZ_OK : fz_fail(err, FZ_CORRUPT, "member \"source-ids\" is out of range");
+        return id >= INT32_MIN && id <= INT32_MAX ? FZ_OK
+                                                  : fz_fail(err, FZ_CORRUPT, "member \"source-ids\" is out of range");
     }
     return fz_json_i32(json, "source-id", true, out, err);
 }
 
-enum fz_code fz_spec_fields_from_json(struct fz_arena *arena, const json_t *fields, struct fz_partition_spec *out, struct fz_err *err) {
+enum fz_code fz_spec_fields_from_json(struct fz_arena *arena, const json_t *fields, struct fz_partition_spec *out,
+                                      struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (!json_is_array(fields)) {
         return fz_fail(err, FZ_CORRUPT, "partition spec fields are not an array");
@@ -318,7 +325,8 @@ enum fz_code fz_spec_fields_from_json(struct fz_arena *arena, const json_t *fiel
         }
         for (size_t j = 0; j < i; j++) {
             if (items[j].field_id == items[i].field_id || strcmp(items[j].name, items[i].name) == 0) {
-                return fz_fail(err, FZ_CORRUPT, "partition spec has field id %d or name \"%.100s\" twice", items[i].field_id, items[i].name);
+                return fz_fail(err, FZ_CORRUPT, "partition spec has field id %d or name \"%.100s\" twice",
+                               items[i].field_id, items[i].name);
             }
         }
     }
@@ -352,7 +360,8 @@ void fz_spec_fields_to_json(struct fz_buf *out, const struct fz_partition_spec *
     fz_buf_putc(out, ']');
 }
 
-static enum fz_code parse_choice(const json_t *json, const char *key, const char *no, const char *yes, bool *out, struct fz_err *err) {
+static enum fz_code parse_choice(const json_t *json, const char *key, const char *no, const char *yes, bool *out,
+                                 struct fz_err *err) {
     const char *text = json_string_value(json_object_get(json, key));
     if (text == NULL || (fz_strcasecmp(text, no) != 0 && fz_strcasecmp(text, yes) != 0)) {
         return fz_fail(err, FZ_CORRUPT, "member \"%s\" is neither \"%s\" nor \"%s\"", key, no, yes);
@@ -361,7 +370,8 @@ static enum fz_code parse_choice(const json_t *json, const char *key, const char
     return FZ_OK;
 }
 
-enum fz_code fz_sort_order_from_json(struct fz_arena *arena, const json_t *json, struct fz_sort_order *out, struct fz_err *err) {
+enum fz_code fz_sort_order_from_json(struct fz_arena *arena, const json_t *json, struct fz_sort_order *out,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const json_t *fields;
     if (!json_is_object(json)) {
@@ -385,7 +395,8 @@ enum fz_code fz_sort_order_from_json(struct fz_arena *arena, const json_t *json,
         FZ_TRY(parse_choice(field, "null-order", "nulls-first", "nulls-last", &items[i].nulls_last, err));
     }
     if ((out->order_id == 0) != (n == 0)) {
-        return fz_fail(err, FZ_CORRUPT, "sort order %d has %zu fields; id 0 and only id 0 is the unsorted order", out->order_id, n);
+        return fz_fail(err, FZ_CORRUPT, "sort order %d has %zu fields; id 0 and only id 0 is the unsorted order",
+                       out->order_id, n);
     }
     out->fields = items;
     out->n_fields = n;
@@ -399,8 +410,8 @@ void fz_sort_order_to_json(struct fz_buf *out, const struct fz_sort_order *order
         const struct fz_sort_field *f = &order->fields[i];
         fz_buf_printf(out, "%s{\"transform\":", i > 0 ? "," : "");
         print_transform(out, &f->transform);
-        fz_buf_printf(out, ",\"source-id\":%d,\"direction\":\"%s\",\"null-order\":\"%s\"}", f->source_id, f->descending ? "desc" : "asc",
-                      f->nulls_last ? "nulls-last" : "nulls-first");
+        fz_buf_printf(out, ",\"source-id\":%d,\"direction\":\"%s\",\"null-order\":\"%s\"}", f->source_id,
+                      f->descending ? "desc" : "asc", f->nulls_last ? "nulls-last" : "nulls-first");
     }
     fz_buf_puts(out, "]}");
 }

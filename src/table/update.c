@@ -12,9 +12,9 @@ struct builder {
     struct fz_metadata *m;
     const struct fz_metadata *base;
     int64_t now_ms;
-    int64_t updated_ms;                               // of a snapshot added here, else -1
-    int32_t last_schema, last_spec, last_order;       // last added, -1: none
-    size_t first_new_snapshot;                        // index in m->snapshots
+    int64_t updated_ms; // of a snapshot added here, else -1
+    int32_t last_schema, last_spec, last_order; // last added, -1: none
+    size_t first_new_snapshot; // index in m->snapshots
     bool removed_snapshots;
     struct fz_err *err;
 };
@@ -31,7 +31,8 @@ static enum fz_code upgrade(struct builder *b, int32_t version) {
         return fz_fail(b->err, FZ_INVALID_ARG, "cannot downgrade v%d table to v%d", b->m->format_version, version);
     }
     if (version > 3) {
-        return fz_fail(b->err, FZ_UNSUPPORTED, "cannot upgrade table to unsupported format version v%d (supported: v3)", version);
+        return fz_fail(b->err, FZ_UNSUPPORTED, "cannot upgrade table to unsupported format version v%d (supported: v3)",
+                       version);
     }
     b->m->format_version = version;
     return FZ_OK;
@@ -49,7 +50,8 @@ static bool same_default(const struct fz_value *a, const struct fz_value *b) {
 static bool same_details(const struct fz_type *a, const struct fz_type *b, int depth) {
     for (size_t i = 0; depth < 64 && i < a->n_fields; i++) {
         const struct fz_field *f = &a->fields[i], *g = &b->fields[i];
-        if (f->required != g->required || !same_text(f->doc, g->doc) || !same_default(f->initial_default, g->initial_default) ||
+        if (f->required != g->required || !same_text(f->doc, g->doc) ||
+            !same_default(f->initial_default, g->initial_default) ||
             !same_default(f->write_default, g->write_default) || !same_details(f->type, g->type, depth + 1)) {
             return false;
         }
@@ -60,7 +62,8 @@ static bool same_details(const struct fz_type *a, const struct fz_type *b, int d
 static bool same_schema(const struct fz_schema *a, const struct fz_schema *b) {
     return a->n_identifier_field_ids == b->n_identifier_field_ids &&
            (a->n_identifier_field_ids == 0 ||
-            memcmp(a->identifier_field_ids, b->identifier_field_ids, a->n_identifier_field_ids * sizeof *a->identifier_field_ids) == 0) &&
+            memcmp(a->identifier_field_ids, b->identifier_field_ids,
+                   a->n_identifier_field_ids * sizeof *a->identifier_field_ids) == 0) &&
            fz_type_equal(a->type, b->type, true, true) && same_details(a->type, b->type, 0);
 }
 
@@ -112,7 +115,8 @@ static bool compatible_specs(const struct fz_partition_spec *a, const struct fz_
     bool same = a->n_fields == b->n_fields;
     for (size_t i = 0; same && i < a->n_fields; i++) {
         const struct fz_partition_field *f = &a->fields[i], *g = &b->fields[i];
-        same = f->source_id == g->source_id && same_transform(&f->transform, &g->transform) && strcmp(f->name, g->name) == 0;
+        same = f->source_id == g->source_id && same_transform(&f->transform, &g->transform) &&
+               strcmp(f->name, g->name) == 0;
     }
     return same;
 }
@@ -172,8 +176,8 @@ static bool same_order(const struct fz_sort_order *a, const struct fz_sort_order
     bool same = a->n_fields == b->n_fields;
     for (size_t i = 0; same && i < a->n_fields; i++) {
         const struct fz_sort_field *f = &a->fields[i], *g = &b->fields[i];
-        same = f->source_id == g->source_id && same_transform(&f->transform, &g->transform) && f->descending == g->descending &&
-               f->nulls_last == g->nulls_last;
+        same = f->source_id == g->source_id && same_transform(&f->transform, &g->transform) &&
+               f->descending == g->descending && f->nulls_last == g->nulls_last;
     }
     return same;
 }
@@ -211,18 +215,23 @@ static enum fz_code set_default_sort_order(struct builder *b, int32_t id) {
 static enum fz_code add_snapshot(struct builder *b, const struct fz_snapshot *snapshot) {
     struct fz_metadata *m = b->m;
     if (fz_metadata_snapshot(m, snapshot->snapshot_id) != NULL) {
-        return fz_fail(b->err, FZ_INVALID_ARG, "snapshot already exists for id: %lld", (long long)snapshot->snapshot_id);
+        return fz_fail(b->err, FZ_INVALID_ARG, "snapshot already exists for id: %lld",
+                       (long long)snapshot->snapshot_id);
     }
-    if (m->format_version > 1 && snapshot->sequence_number <= m->last_sequence_number && snapshot->parent_snapshot_id >= 0) {
-        return fz_fail(b->err, FZ_CONFLICT, "cannot add snapshot with sequence number %lld older than last sequence number %lld",
+    if (m->format_version > 1 && snapshot->sequence_number <= m->last_sequence_number &&
+        snapshot->parent_snapshot_id >= 0) {
+        return fz_fail(b->err, FZ_CONFLICT,
+                       "cannot add snapshot with sequence number %lld older than last sequence number %lld",
                        (long long)snapshot->sequence_number, (long long)m->last_sequence_number);
     }
     if (m->format_version >= 3) {
         if (snapshot->first_row_id < 0 || snapshot->added_rows < 0) {
-            return fz_fail(b->err, FZ_INVALID_ARG, "cannot add a snapshot without first-row-id and added-rows to a v3 table");
+            return fz_fail(b->err, FZ_INVALID_ARG,
+                           "cannot add a snapshot without first-row-id and added-rows to a v3 table");
         }
         if (snapshot->first_row_id < m->next_row_id) {
-            return fz_fail(b->err, FZ_CONFLICT, "cannot add a snapshot, first-row-id is behind table next-row-id: %lld < %lld",
+            return fz_fail(b->err, FZ_CONFLICT,
+                           "cannot add a snapshot, first-row-id is behind table next-row-id: %lld < %lld",
                            (long long)snapshot->first_row_id, (long long)m->next_row_id);
         }
         if (__builtin_add_overflow(m->next_row_id, snapshot->added_rows, &m->next_row_id)) {
@@ -234,7 +243,8 @@ static enum fz_code add_snapshot(struct builder *b, const struct fz_snapshot *sn
         return rc;
     }
     m->n_snapshots++;
-    m->last_sequence_number = snapshot->sequence_number > m->last_sequence_number ? snapshot->sequence_number : m->last_sequence_number;
+    m->last_sequence_number =
+        snapshot->sequence_number > m->last_sequence_number ? snapshot->sequence_number : m->last_sequence_number;
     b->updated_ms = snapshot->timestamp_ms;
     return FZ_OK;
 }
@@ -249,14 +259,16 @@ static bool added_here(const struct builder *b, int64_t snapshot_id) {
 }
 
 static bool same_ref(const struct fz_snapshot_ref *a, const struct fz_snapshot_ref *b) {
-    return a->snapshot_id == b->snapshot_id && a->is_tag == b->is_tag && a->min_snapshots_to_keep == b->min_snapshots_to_keep &&
-           a->max_snapshot_age_ms == b->max_snapshot_age_ms && a->max_ref_age_ms == b->max_ref_age_ms;
+    return a->snapshot_id == b->snapshot_id && a->is_tag == b->is_tag &&
+           a->min_snapshots_to_keep == b->min_snapshots_to_keep && a->max_snapshot_age_ms == b->max_snapshot_age_ms &&
+           a->max_ref_age_ms == b->max_ref_age_ms;
 }
 
 static enum fz_code set_ref(struct builder *b, const struct fz_snapshot_ref *ref) {
     struct fz_metadata *m = b->m;
     if (fz_metadata_snapshot(m, ref->snapshot_id) == NULL) {
-        return fz_fail(b->err, FZ_INVALID_ARG, "cannot set %s to unknown snapshot: %lld", ref->name, (long long)ref->snapshot_id);
+        return fz_fail(b->err, FZ_INVALID_ARG, "cannot set %s to unknown snapshot: %lld", ref->name,
+                       (long long)ref->snapshot_id);
     }
     size_t at = 0;
     while (at < m->n_snapshot_refs && strcmp(m->snapshot_refs[at].name, ref->name) != 0) {
@@ -272,7 +284,8 @@ static enum fz_code set_ref(struct builder *b, const struct fz_snapshot_ref *ref
     m->n_snapshot_refs += at == m->n_snapshot_refs;
     if (strcmp(ref->name, "main") == 0 && m->current_snapshot_id != ref->snapshot_id) {
         m->current_snapshot_id = ref->snapshot_id;
-        int64_t when = added_here(b, ref->snapshot_id) ? fz_metadata_snapshot(m, ref->snapshot_id)->timestamp_ms : b->now_ms;
+        int64_t when =
+            added_here(b, ref->snapshot_id) ? fz_metadata_snapshot(m, ref->snapshot_id)->timestamp_ms : b->now_ms;
         m->snapshot_log[m->n_snapshot_log++] = (struct fz_log_entry){when, ref->snapshot_id, NULL};
     }
     return FZ_OK;
@@ -282,7 +295,8 @@ static enum fz_code remove_ref(struct builder *b, const char *name) {
     struct fz_metadata *m = b->m;
     for (size_t i = 0; i < m->n_snapshot_refs; i++) {
         if (strcmp(m->snapshot_refs[i].name, name) == 0) {
-            memmove(&m->snapshot_refs[i], &m->snapshot_refs[i + 1], (m->n_snapshot_refs - i - 1) * sizeof *m->snapshot_refs);
+            memmove(&m->snapshot_refs[i], &m->snapshot_refs[i + 1],
+                    (m->n_snapshot_refs - i - 1) * sizeof *m->snapshot_refs);
             m->n_snapshot_refs--;
             break;
         }
@@ -474,24 +488,27 @@ static enum fz_code check(struct builder *b) {
         return fz_fail(b->err, FZ_INVALID_ARG, "a new table needs a uuid");
     }
     if (m->location == NULL || schema == NULL || spec == NULL || order == NULL) {
-        return fz_fail(b->err, FZ_INVALID_ARG, "table metadata needs a location, a current schema, a default spec and a default sort order");
+        return fz_fail(b->err, FZ_INVALID_ARG,
+                       "table metadata needs a location, a current schema, a default spec and a default sort order");
     }
     for (size_t i = 0; i < spec->n_fields; i++) {
-        if (spec->fields[i].transform.kind != FZ_TRANSFORM_VOID && fz_schema_find(schema, spec->fields[i].source_id) == NULL) {
-            return fz_fail(b->err, FZ_INVALID_ARG, "cannot find source column for partition field: %d: %s", spec->fields[i].field_id,
-                           spec->fields[i].name);
+        if (spec->fields[i].transform.kind != FZ_TRANSFORM_VOID &&
+            fz_schema_find(schema, spec->fields[i].source_id) == NULL) {
+            return fz_fail(b->err, FZ_INVALID_ARG, "cannot find source column for partition field: %d: %s",
+                           spec->fields[i].field_id, spec->fields[i].name);
         }
     }
     for (size_t i = 0; i < order->n_fields; i++) {
         if (fz_schema_find(schema, order->fields[i].source_id) == NULL) {
-            return fz_fail(b->err, FZ_INVALID_ARG, "cannot find source column for sort field: %d", order->fields[i].source_id);
+            return fz_fail(b->err, FZ_INVALID_ARG, "cannot find source column for sort field: %d",
+                           order->fields[i].source_id);
         }
     }
     return FZ_OK;
 }
 
-enum fz_code fz_metadata_apply(struct fz_metadata *base, const struct fz_update *updates, size_t n, int64_t now_ms, struct fz_metadata **out,
-                               struct fz_err *err) {
+enum fz_code fz_metadata_apply(struct fz_metadata *base, const struct fz_update *updates, size_t n, int64_t now_ms,
+                               struct fz_metadata **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = NULL;
     FZ_TRY(fz_metadata_copy(base, n + 1, &m, err));

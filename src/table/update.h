@@ -8,7 +8,7 @@
 enum fz_update_kind {
     FZ_UPDATE_ASSIGN_UUID,
     FZ_UPDATE_UPGRADE_FORMAT_VERSION,
-    FZ_UPDATE_ADD_SCHEMA,         // schema_id ignored: the next free one, or an equal schema's
+    FZ_UPDATE_ADD_SCHEMA, // schema_id ignored: the next free one, or an equal schema's
     FZ_UPDATE_SET_CURRENT_SCHEMA, // id; -1 = last added
     FZ_UPDATE_ADD_SPEC,
     FZ_UPDATE_SET_DEFAULT_SPEC,
@@ -26,7 +26,7 @@ struct fz_update {
     enum fz_update_kind kind;
     union {
         const char *text; // uuid, location, ref name to remove
-        int32_t id;       // format version, schema/spec/order id
+        int32_t id; // format version, schema/spec/order id
         const struct fz_schema *schema;
         const struct fz_partition_spec *spec;
         const struct fz_sort_order *order;
@@ -62,7 +62,7 @@ struct fz_requirement {
 // New metadata for a table that does not exist yet: fresh column ids from 1, partition field ids from 1000, spec 0, sort order,
 // default properties as Java persists them (write.parquet.compression-codec=zstd). `properties` may hold reserved keys (format-version).
 struct fz_table_create {
-    const struct fz_type *schema;          // struct; ids are reassigned
+    const struct fz_type *schema; // struct; ids are reassigned
     const struct fz_partition_field *partition; // source_id refers to `schema`'s ids as given
     size_t n_partition;
     const struct fz_sort_field *order;
@@ -71,13 +71,15 @@ struct fz_table_create {
     const struct fz_property *properties;
     size_t n_properties;
 };
-enum fz_code fz_metadata_create(const struct fz_table_create *create, int64_t now_ms, struct fz_metadata **out, struct fz_err *err);
+enum fz_code fz_metadata_create(const struct fz_table_create *create, int64_t now_ms, struct fz_metadata **out,
+                                struct fz_err *err);
 
 // base (NULL only with ASSIGN_UUID first) + updates -> new metadata, last_updated_ms = now_ms, snapshot-log and metadata-log kept
 // as Java keeps them (metadata-log gets base->metadata_location, capped by write.metadata.previous-versions-max).
-enum fz_code fz_metadata_apply(struct fz_metadata *base, const struct fz_update *updates, size_t n, int64_t now_ms, struct fz_metadata **out,
-                               struct fz_err *err);
+enum fz_code fz_metadata_apply(struct fz_metadata *base, const struct fz_update *updates, size_t n, int64_t now_ms,
+                               struct fz_metadata **out, struct fz_err *err);
 // CONFLICT naming the requirement that does not hold. `current` NULL: the table does not exist.
-enum fz_code fz_requirements_check(const struct fz_requirement *requirements, size_t n, const struct fz_metadata *current, struct fz_err *err);
+enum fz_code fz_requirements_check(const struct fz_requirement *requirements, size_t n,
+                                   const struct fz_metadata *current, struct fz_err *err);
 
 #endif

@@ -10,7 +10,8 @@ enum { MAX_DEPTH = 32 };
 static enum fz_code misfit(const struct fz_type *type, struct fz_err *err) {
     struct fz_buf name = {0};
     fz_type_print(&name, type);
-    enum fz_code rc = fz_fail(err, FZ_CORRUPT, "default value does not fit the type %s", name.ptr != NULL ? name.ptr : "");
+    enum fz_code rc =
+        fz_fail(err, FZ_CORRUPT, "default value does not fit the type %s", name.ptr != NULL ? name.ptr : "");
     fz_buf_dispose(&name);
     return rc;
 }
@@ -38,8 +39,8 @@ static bool parse_date(const char **p, int64_t *days) {
     for (; **p >= '0' && **p <= '9' && n < 7; n++, (*p)++) {
         year = year * 10 + (**p - '0');
     }
-    if (n < 4 || *(*p)++ != '-' || !digits(p, 2, &month) || *(*p)++ != '-' || !digits(p, 2, &day) || month < 1 || month > 12 || day < 1 ||
-        day > month_days[month - 1]) {
+    if (n < 4 || *(*p)++ != '-' || !digits(p, 2, &month) || *(*p)++ != '-' || !digits(p, 2, &day) || month < 1 ||
+        month > 12 || day < 1 || day > month_days[month - 1]) {
         return false;
     }
     year = negative ? -year : year;
@@ -98,7 +99,8 @@ static bool parse_temporal(enum fz_type_id id, const char *text, int64_t *out) {
     }
     bool ns = id == FZ_TYPE_TIMESTAMP_NS || id == FZ_TYPE_TIMESTAMPTZ_NS;
     int64_t unit = ns ? 1 : 1000;
-    return !__builtin_mul_overflow(days, 86400000000000 / unit, out) && !__builtin_add_overflow(*out, nanos / unit, out);
+    return !__builtin_mul_overflow(days, 86400000000000 / unit, out) &&
+           !__builtin_add_overflow(*out, nanos / unit, out);
 }
 
 static bool parse_uuid(const char *text, size_t len, struct fz_value *out) {
@@ -114,7 +116,10 @@ static bool parse_uuid(const char *text, size_t len, struct fz_value *out) {
             }
             continue;
         }
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0) {
             return false;
         }
@@ -124,14 +129,15 @@ static bool parse_uuid(const char *text, size_t len, struct fz_value *out) {
     return true;
 }
 
-static enum fz_code bytes_value(struct fz_arena *arena, const struct fz_type *type, const char *text, size_t len, struct fz_value *out,
-                                struct fz_err *err) {
+static enum fz_code bytes_value(struct fz_arena *arena, const struct fz_type *type, const char *text, size_t len,
+                                struct fz_value *out, struct fz_err *err) {
     struct fz_buf raw = {0};
     bool ok = true;
     if (type->id == FZ_TYPE_STRING) {
         fz_buf_append(&raw, text, len);
     } else {
-        ok = fz_hex_decode(&raw, (struct fz_str){text, len}) && (type->id != FZ_TYPE_FIXED || raw.len == (size_t)type->length);
+        ok = fz_hex_decode(&raw, (struct fz_str){text, len}) &&
+             (type->id != FZ_TYPE_FIXED || raw.len == (size_t)type->length);
     }
     const char *copy = fz_arena_strndup(arena, raw.ptr != NULL ? raw.ptr : "", raw.len);
     out->u.bytes = (struct fz_str){copy, raw.len};
@@ -140,8 +146,8 @@ static enum fz_code bytes_value(struct fz_arena *arena, const struct fz_type *ty
     return !ok ? misfit(type, err) : failed ? fz_fail_nomem(err, len) : FZ_OK;
 }
 
-static enum fz_code struct_value(struct fz_arena *arena, const struct fz_type *type, const json_t *json, int depth, struct fz_value *out,
-                                 struct fz_err *err) {
+static enum fz_code struct_value(struct fz_arena *arena, const struct fz_type *type, const json_t *json, int depth,
+                                 struct fz_value *out, struct fz_err *err) {
     struct fz_value *items = fz_arena_array(arena, type->n_fields + 1, sizeof *items);
     if (items == NULL) {
         return fz_fail_nomem(err, type->n_fields);
@@ -160,8 +166,8 @@ static enum fz_code struct_value(struct fz_arena *arena, const struct fz_type *t
     return FZ_OK;
 }
 
-static enum fz_code collection_value(struct fz_arena *arena, const struct fz_type *type, const json_t *json, int depth, struct fz_value *out,
-                                     struct fz_err *err) {
+static enum fz_code collection_value(struct fz_arena *arena, const struct fz_type *type, const json_t *json, int depth,
+                                     struct fz_value *out, struct fz_err *err) {
     bool map = type->id == FZ_TYPE_MAP;
     const json_t *keys = map ? json_object_get(json, "keys") : NULL;
     const json_t *values = map ? json_object_get(json, "values") : json;
@@ -174,8 +180,11 @@ static enum fz_code collection_value(struct fz_arena *arena, const struct fz_typ
         return fz_fail_nomem(err, n);
     }
     for (size_t i = 0; i < n; i++) {
-        const json_t *item = !map ? json_array_get(values, i) : i % 2 == 0 ? json_array_get(keys, i / 2) : json_array_get(values, i / 2);
-        enum fz_code rc = fz_value_from_json(arena, type->fields[map ? i % 2 : 0].type, item, depth + 1, &items[i], err);
+        const json_t *item = !map         ? json_array_get(values, i)
+                             : i % 2 == 0 ? json_array_get(keys, i / 2)
+                                          : json_array_get(values, i / 2);
+        enum fz_code rc =
+            fz_value_from_json(arena, type->fields[map ? i % 2 : 0].type, item, depth + 1, &items[i], err);
         if (rc != FZ_OK) {
             return rc;
         }
@@ -185,8 +194,8 @@ static enum fz_code collection_value(struct fz_arena *arena, const struct fz_typ
     return FZ_OK;
 }
 
-enum fz_code fz_value_from_json(struct fz_arena *arena, const struct fz_type *type, const json_t *json, int depth, struct fz_value *out,
-                                struct fz_err *err) {
+enum fz_code fz_value_from_json(struct fz_arena *arena, const struct fz_type *type, const json_t *json, int depth,
+                                struct fz_value *out, struct fz_err *err) {
     *out = fz_value_null(type);
     if (json == NULL || json_is_null(json)) {
         return FZ_OK;
@@ -205,7 +214,8 @@ enum fz_code fz_value_from_json(struct fz_arena *arena, const struct fz_type *ty
     case FZ_TYPE_INT:
     case FZ_TYPE_LONG:
         out->u.i64 = json_integer_value(json);
-        fits = json_is_integer(json) && (type->id == FZ_TYPE_LONG || (out->u.i64 >= INT32_MIN && out->u.i64 <= INT32_MAX));
+        fits =
+            json_is_integer(json) && (type->id == FZ_TYPE_LONG || (out->u.i64 >= INT32_MIN && out->u.i64 <= INT32_MAX));
         break;
     case FZ_TYPE_FLOAT:
         fits = json_is_number(json);

@@ -138,7 +138,8 @@ enum fz_code fz_avro_decompress(enum fz_avro_codec codec, struct fz_str in, stru
 
 static enum fz_code deflate_block(int level, struct fz_str in, struct fz_buf *out, struct fz_err *err) {
     z_stream z = {0};
-    if (deflateInit2(&z, level < 0 || level > 9 ? Z_DEFAULT_COMPRESSION : level, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&z, level < 0 || level > 9 ? Z_DEFAULT_COMPRESSION : level, Z_DEFLATED, -15, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
         return fz_fail_nomem(err, 0);
     }
     size_t bound = deflateBound(&z, in.len);
@@ -172,7 +173,8 @@ static enum fz_code snappy_block(struct fz_str in, struct fz_buf *out, struct fz
     return fz_buf_check(out, err);
 }
 
-enum fz_code fz_avro_compress(enum fz_avro_codec codec, int level, struct fz_str in, struct fz_buf *out, struct fz_err *err) {
+enum fz_code fz_avro_compress(enum fz_avro_codec codec, int level, struct fz_str in, struct fz_buf *out,
+                              struct fz_err *err) {
     fz_buf_clear(out);
     switch (codec) {
     case FZ_AVRO_NULL:

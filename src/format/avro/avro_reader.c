@@ -15,10 +15,10 @@ struct fz_avro_reader {
     size_t n_metadata, cap_metadata;
     enum fz_avro_codec codec;
     char sync[16];
-    struct fz_buf block_buf;   // decompressed
-    struct fz_str block;       // the block's plain bytes: the file itself for codec null
-    size_t pos;                // in block
-    int64_t records_left;      // not started yet
+    struct fz_buf block_buf; // decompressed
+    struct fz_str block; // the block's plain bytes: the file itself for codec null
+    size_t pos; // in block
+    int64_t records_left; // not started yet
 };
 
 enum { MAX_METADATA = 10000, SKIP_DEPTH = 64 };
@@ -74,12 +74,14 @@ static enum fz_code read_metadata(struct fz_avro_reader *reader, struct fz_err *
             if (reader->n_metadata >= MAX_METADATA) {
                 return fz_fail(err, FZ_LIMIT, "Avro file has more than %d metadata entries", MAX_METADATA);
             }
-            rc = fz_grow((void **)&reader->metadata, &reader->cap_metadata, reader->n_metadata + 1, sizeof *reader->metadata, err);
+            rc = fz_grow((void **)&reader->metadata, &reader->cap_metadata, reader->n_metadata + 1,
+                         sizeof *reader->metadata, err);
             if (rc != FZ_OK) {
                 return rc;
             }
             struct fz_avro_pair *pair = &reader->metadata[reader->n_metadata];
-            if (!sized(reader->file, &reader->file_pos, &pair->key) || !sized(reader->file, &reader->file_pos, &pair->value)) {
+            if (!sized(reader->file, &reader->file_pos, &pair->key) ||
+                !sized(reader->file, &reader->file_pos, &pair->value)) {
                 return header_broken(err);
             }
             reader->n_metadata++;
@@ -105,9 +107,10 @@ enum fz_code fz_avro_reader_open(const void *data, size_t len, struct fz_avro_re
     memcpy(reader->sync, reader->file.ptr + reader->file_pos, sizeof reader->sync);
     reader->file_pos += sizeof reader->sync;
     struct fz_str text = {0};
-    if (fz_avro_reader_metadata(reader, "avro.codec", &text) && text.len > 0 && !fz_avro_codec_parse(text, &reader->codec)) {
-        rc = fz_fail(err, FZ_UNSUPPORTED, "Avro codec \"%.*s\" is not supported (null, deflate, snappy, zstandard are)", (int)(text.len < 64 ? text.len : 64),
-                     text.ptr);
+    if (fz_avro_reader_metadata(reader, "avro.codec", &text) && text.len > 0 &&
+        !fz_avro_codec_parse(text, &reader->codec)) {
+        rc = fz_fail(err, FZ_UNSUPPORTED, "Avro codec \"%.*s\" is not supported (null, deflate, snappy, zstandard are)",
+                     (int)(text.len < 64 ? text.len : 64), text.ptr);
         goto out;
     }
     if (!fz_avro_reader_metadata(reader, "avro.schema", &text)) {
@@ -165,8 +168,8 @@ static enum fz_code next_block(struct fz_avro_reader *reader, struct fz_err *err
         reader->block = (struct fz_str){reader->block_buf.ptr, reader->block_buf.len};
     }
     if (count > max_empty_records && (uint64_t)count > reader->block.len) {
-        rc = fz_fail(err, FZ_CORRUPT, "Avro block at offset %zu claims %lld records in %zu bytes", reader->file_pos, (long long)count,
-                     reader->block.len);
+        rc = fz_fail(err, FZ_CORRUPT, "Avro block at offset %zu claims %lld records in %zu bytes", reader->file_pos,
+                     (long long)count, reader->block.len);
         goto out;
     }
     reader->file_pos = pos + sizeof reader->sync;
@@ -179,7 +182,8 @@ out:
 enum fz_code fz_avro_reader_next(struct fz_avro_reader *reader, bool *more, struct fz_err *err) {
     while (reader->records_left == 0) {
         if (reader->pos != reader->block.len) {
-            return fz_fail(err, FZ_CORRUPT, "Avro block has %zu bytes behind its last record", reader->block.len - reader->pos);
+            return fz_fail(err, FZ_CORRUPT, "Avro block has %zu bytes behind its last record",
+                           reader->block.len - reader->pos);
         }
         if (reader->file_pos >= reader->file.len) {
             *more = false;
@@ -253,12 +257,14 @@ enum fz_code fz_avro_get_block(struct fz_avro_reader *reader, int64_t *out_items
     }
     if (items < 0) {
         items = -items;
-        if (!varint(reader->block, &reader->pos, &bytes) || bytes < 0 || (uint64_t)bytes > reader->block.len - reader->pos) {
+        if (!varint(reader->block, &reader->pos, &bytes) || bytes < 0 ||
+            (uint64_t)bytes > reader->block.len - reader->pos) {
             return overrun(err);
         }
     }
     if ((uint64_t)items > reader->block.len - reader->pos) {
-        return fz_fail(err, FZ_CORRUPT, "Avro array or map claims %lld items in %zu bytes", (long long)items, reader->block.len - reader->pos);
+        return fz_fail(err, FZ_CORRUPT, "Avro array or map claims %lld items in %zu bytes", (long long)items,
+                       reader->block.len - reader->pos);
     }
     *out_items = items;
     return FZ_OK;
@@ -266,7 +272,8 @@ enum fz_code fz_avro_get_block(struct fz_avro_reader *reader, int64_t *out_items
 
 static enum fz_code skip(struct fz_avro_reader *reader, const json_t *schema, int depth, struct fz_err *err);
 
-static enum fz_code skip_items(struct fz_avro_reader *reader, const json_t *schema, bool map, int depth, struct fz_err *err) {
+static enum fz_code skip_items(struct fz_avro_reader *reader, const json_t *schema, bool map, int depth,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const json_t *item = json_object_get(schema, map ? "values" : "items");
     for (;;) {

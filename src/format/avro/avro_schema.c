@@ -65,7 +65,8 @@ static struct fz_str full_name(struct fz_buf *scratch, const char *name, const c
 }
 
 // Replaces `*slot` (a borrowed reference of its parent) when it is a name; `*replacement` is then a borrowed definition.
-static enum fz_code resolve(struct resolver *r, json_t *schema, const char *ns, int depth, size_t *nodes, json_t **replacement);
+static enum fz_code resolve(struct resolver *r, json_t *schema, const char *ns, int depth, size_t *nodes,
+                            json_t **replacement);
 
 static enum fz_code lookup(struct resolver *r, const char *name, const char *ns, size_t *nodes, json_t **replacement) {
     enum fz_code rc = FZ_OK;
@@ -114,7 +115,8 @@ static enum fz_code resolve_fields(struct resolver *r, json_t *record, const cha
     return FZ_OK;
 }
 
-static enum fz_code resolve_child(struct resolver *r, json_t *schema, const char *key, const char *ns, int depth, size_t *nodes) {
+static enum fz_code resolve_child(struct resolver *r, json_t *schema, const char *key, const char *ns, int depth,
+                                  size_t *nodes) {
     json_t *child = json_object_get(schema, key);
     if (child == NULL) {
         return fz_fail(r->err, FZ_CORRUPT, "Avro type without \"%s\"", key);
@@ -129,7 +131,8 @@ static enum fz_code resolve_child(struct resolver *r, json_t *schema, const char
     return rc;
 }
 
-static enum fz_code resolve_named(struct resolver *r, json_t *schema, int kind, const char *ns, int depth, size_t *nodes) {
+static enum fz_code resolve_named(struct resolver *r, json_t *schema, int kind, const char *ns, int depth,
+                                  size_t *nodes) {
     enum fz_code rc = FZ_OK;
     struct fz_buf scratch = {0};
     char *own_ns = NULL;
@@ -140,7 +143,10 @@ static enum fz_code resolve_named(struct resolver *r, json_t *schema, int kind, 
     }
     const char *given = json_string_value(json_object_get(schema, "namespace"));
     const char *dot = strrchr(name, '.');
-    own_ns = dot != NULL ? fz_strndup(name, (size_t)(dot - name)) : fz_strdup(given != NULL ? given : ns != NULL ? ns : "");
+    own_ns = dot != NULL ? fz_strndup(name, (size_t)(dot - name))
+                         : fz_strdup(given != NULL ? given
+                                     : ns != NULL  ? ns
+                                                   : "");
     if (own_ns == NULL) {
         rc = fz_fail_nomem(r->err, 0);
         goto out;
@@ -190,7 +196,8 @@ static enum fz_code resolve_union(struct resolver *r, json_t *schema, const char
     return FZ_OK;
 }
 
-static enum fz_code resolve(struct resolver *r, json_t *schema, const char *ns, int depth, size_t *nodes, json_t **replacement) {
+static enum fz_code resolve(struct resolver *r, json_t *schema, const char *ns, int depth, size_t *nodes,
+                            json_t **replacement) {
     enum fz_code rc = FZ_OK;
     *nodes = 1;
     if (depth > MAX_DEPTH) {

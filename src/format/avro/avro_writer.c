@@ -9,12 +9,12 @@ struct fz_avro_writer {
     enum fz_avro_codec codec;
     int level;
     char sync[16];
-    struct fz_buf head;     // metadata entries so far
+    struct fz_buf head; // metadata entries so far
     int64_t n_metadata;
     bool header_written;
-    struct fz_buf block;    // plain bytes of the open block
-    int64_t n_records;      // in the open block
-    struct fz_buf packed;   // scratch
+    struct fz_buf block; // plain bytes of the open block
+    int64_t n_records; // in the open block
+    struct fz_buf packed; // scratch
     struct fz_buf file;
 };
 
@@ -37,8 +37,8 @@ static void put_sized(struct fz_buf *buf, const void *data, size_t len) {
     fz_buf_append(buf, data, len);
 }
 
-enum fz_code fz_avro_writer_open(const char *schema_json, enum fz_avro_codec codec, int level, struct fz_avro_writer **out,
-                                 struct fz_err *err) {
+enum fz_code fz_avro_writer_open(const char *schema_json, enum fz_avro_codec codec, int level,
+                                 struct fz_avro_writer **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_avro_writer *writer = NULL;
     json_t *checked = NULL;
@@ -61,7 +61,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_avro_writer_metadata(struct fz_avro_writer *writer, const char *key, struct fz_str value, struct fz_err *err) {
+enum fz_code fz_avro_writer_metadata(struct fz_avro_writer *writer, const char *key, struct fz_str value,
+                                     struct fz_err *err) {
     if (writer->header_written) {
         return fz_fail(err, FZ_BUG, "Avro metadata key %s comes after the first block", key);
     }

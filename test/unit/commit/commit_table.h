@@ -21,7 +21,8 @@ struct commit_table {
 };
 
 // Columns 1 id long required, 2 cat string; partitioned by cat when told so.
-static inline void table_open(struct commit_table *t, bool partitioned, const char *version, const struct fz_property *more, size_t n_more) {
+static inline void table_open(struct commit_table *t, bool partitioned, const char *version,
+                              const struct fz_property *more, size_t n_more) {
     struct fz_err err = FZ_ERR_INIT;
     memset(t, 0, sizeof *t);
     t->levels[0] = "db";
@@ -30,10 +31,13 @@ static inline void table_open(struct commit_table *t, bool partitioned, const ch
     FZ_OK_OR_FAIL(fz_catalog_memory_new("local", "memory://w", t->store, &t->catalog, &err), &err);
     const struct fz_table_name ns = {t->levels, 1, NULL};
     FZ_OK_OR_FAIL(t->catalog->vtable->namespace_create(t->catalog, &ns, NULL, 0, &err), &err);
-    const struct fz_field fields[] = {{.id = 1, .name = "id", .required = true, .type = fz_type_primitive(FZ_TYPE_LONG)},
-                                      {.id = 2, .name = "cat", .type = fz_type_primitive(FZ_TYPE_STRING)}};
-    const struct fz_partition_field by_cat = {.source_id = 2, .name = "cat", .transform = {.kind = FZ_TRANSFORM_IDENTITY}};
-    struct fz_property properties[16] = {{"format-version", version}, {"commit.retry.min-wait-ms", "1"}, {"commit.retry.max-wait-ms", "2"}};
+    const struct fz_field fields[] = {
+        {.id = 1, .name = "id", .required = true, .type = fz_type_primitive(FZ_TYPE_LONG)},
+        {.id = 2, .name = "cat", .type = fz_type_primitive(FZ_TYPE_STRING)}};
+    const struct fz_partition_field by_cat = {
+        .source_id = 2, .name = "cat", .transform = {.kind = FZ_TRANSFORM_IDENTITY}};
+    struct fz_property properties[16] = {
+        {"format-version", version}, {"commit.retry.min-wait-ms", "1"}, {"commit.retry.max-wait-ms", "2"}};
     for (size_t i = 0; i < n_more; i++) {
         properties[3 + i] = more[i];
     }
@@ -57,14 +61,20 @@ static inline void table_close(struct commit_table *t) {
     fz_store_unref(t->store);
 }
 
-static inline struct fz_data_file file_of(struct commit_table *t, enum fz_content content, const char *path, const char *cat, int64_t rows) {
-    struct fz_data_file f = {.content = content, .file_path = path, .file_format = "PARQUET", .record_count = rows, .file_size_in_bytes = rows * 10};
+static inline struct fz_data_file file_of(struct commit_table *t, enum fz_content content, const char *path,
+                                          const char *cat, int64_t rows) {
+    struct fz_data_file f = {.content = content,
+                             .file_path = path,
+                             .file_format = "PARQUET",
+                             .record_count = rows,
+                             .file_size_in_bytes = rows * 10};
     f.sort_order_id = -1;
     f.first_row_id = f.content_offset = f.content_size_in_bytes = -1;
     f.partition = (struct fz_value){.type = t->tuple};
     if (t->tuple->n_fields == 1) {
         struct fz_value *item = FZ_ARENA_NEW(&t->arena, struct fz_value);
-        *item = cat == NULL ? fz_value_null(t->tuple->fields[0].type) : (struct fz_value){.type = t->tuple->fields[0].type, .u.bytes = fz_str_of(cat)};
+        *item = cat == NULL ? fz_value_null(t->tuple->fields[0].type)
+                            : (struct fz_value){.type = t->tuple->fields[0].type, .u.bytes = fz_str_of(cat)};
         f.partition.u.nested.items = item;
         f.partition.u.nested.n = 1;
     }
@@ -118,7 +128,8 @@ static inline struct fz_manifest_file *list_of(struct commit_table *t, const str
     return files;
 }
 
-static inline struct fz_manifest_entry *entries_of(struct commit_table *t, const struct fz_manifest_file *file, size_t *n) {
+static inline struct fz_manifest_entry *entries_of(struct commit_table *t, const struct fz_manifest_file *file,
+                                                   size_t *n) {
     struct fz_buf bytes = {0};
     struct fz_err err = FZ_ERR_INIT;
     struct fz_manifest_entry *entries;
@@ -130,7 +141,8 @@ static inline struct fz_manifest_entry *entries_of(struct commit_table *t, const
 }
 
 // The live entry of a path in the snapshot, NULL when there is none.
-static inline const struct fz_manifest_entry *live_entry(struct commit_table *t, const struct fz_snapshot *s, const char *path) {
+static inline const struct fz_manifest_entry *live_entry(struct commit_table *t, const struct fz_snapshot *s,
+                                                         const char *path) {
     size_t n_files, n;
     struct fz_manifest_file *files = list_of(t, s, &n_files);
     const struct fz_manifest_entry *found = NULL;

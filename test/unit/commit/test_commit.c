@@ -2,7 +2,8 @@
 // steps (conformance corpus, and statements asked of Spark), and the specification's own examples.
 #include "commit/commit_table.h"
 
-static struct fz_data_file dv_of(struct commit_table *t, const char *puffin, int64_t offset, const char *target, const char *cat, int64_t rows) {
+static struct fz_data_file dv_of(struct commit_table *t, const char *puffin, int64_t offset, const char *target,
+                                 const char *cat, int64_t rows) {
     struct fz_data_file f = file_of(t, FZ_CONTENT_POSITION_DELETES, puffin, cat, rows);
     f.file_format = "PUFFIN";
     f.referenced_data_file = target;
@@ -30,7 +31,8 @@ static void appending(void **state) {
     (void)state;
     struct commit_table t;
     table_open(&t, true, "2", NULL, 0);
-    const struct fz_data_file first[] = {file_of(&t, FZ_CONTENT_DATA, "memory://w/a", "x", 1), file_of(&t, FZ_CONTENT_DATA, "memory://w/b", "y", 1),
+    const struct fz_data_file first[] = {file_of(&t, FZ_CONTENT_DATA, "memory://w/a", "x", 1),
+                                         file_of(&t, FZ_CONTENT_DATA, "memory://w/b", "y", 1),
                                          file_of(&t, FZ_CONTENT_DATA, "memory://w/c", "x", 1)};
     const struct fz_snapshot *s = append_ok(&t, first, 3);
     summary_is(s, "operation", "append");
@@ -90,7 +92,8 @@ static void copy_on_write(void **state) {
     (void)state;
     struct commit_table t;
     table_open(&t, false, "2", NULL, 0);
-    const struct fz_data_file a[] = {file_of(&t, FZ_CONTENT_DATA, "memory://w/a", NULL, 3), file_of(&t, FZ_CONTENT_DATA, "memory://w/b", NULL, 4)};
+    const struct fz_data_file a[] = {file_of(&t, FZ_CONTENT_DATA, "memory://w/a", NULL, 3),
+                                     file_of(&t, FZ_CONTENT_DATA, "memory://w/b", NULL, 4)};
     append_ok(&t, a, 2);
     const struct fz_data_file c = file_of(&t, FZ_CONTENT_DATA, "memory://w/c", NULL, 3);
     struct fz_commit_request r = request_of(&t, FZ_COMMIT_OVERWRITE);
@@ -188,14 +191,16 @@ static void vectors_and_row_ids(void **state) {
     (void)state;
     struct commit_table t;
     table_open(&t, true, "3", NULL, 0);
-    const struct fz_data_file files[] = {file_of(&t, FZ_CONTENT_DATA, "memory://w/a", "x", 30), file_of(&t, FZ_CONTENT_DATA, "memory://w/b", "y", 10)};
+    const struct fz_data_file files[] = {file_of(&t, FZ_CONTENT_DATA, "memory://w/a", "x", 30),
+                                         file_of(&t, FZ_CONTENT_DATA, "memory://w/b", "y", 10)};
     const struct fz_snapshot *s = append_ok(&t, files, 2);
     assert_int_equal(s->first_row_id, 0);
     assert_int_equal(s->added_rows, 40);
     assert_int_equal(t.metadata->next_row_id, 40);
     assert_int_equal(live_entry(&t, s, "memory://w/a")->file.first_row_id, 0);
     assert_int_equal(live_entry(&t, s, "memory://w/b")->file.first_row_id, 30);
-    const struct fz_data_file vectors[] = {dv_of(&t, "memory://w/p", 4, "memory://w/a", "x", 2), dv_of(&t, "memory://w/p", 44, "memory://w/b", "y", 3)};
+    const struct fz_data_file vectors[] = {dv_of(&t, "memory://w/p", 4, "memory://w/a", "x", 2),
+                                           dv_of(&t, "memory://w/p", 44, "memory://w/b", "y", 3)};
     struct fz_commit_request r = request_of(&t, FZ_COMMIT_ROW_DELTA);
     r.added = vectors;
     r.n_added = 2;
@@ -267,7 +272,8 @@ static void manifests_are_merged(void **state) {
     table_open(&t, false, "2", &merge, 1);
     const struct fz_snapshot *s = NULL;
     for (int i = 1; i <= 4; i++) {
-        const struct fz_data_file f = file_of(&t, FZ_CONTENT_DATA, fz_arena_printf(&t.arena, "memory://w/%d", i), NULL, i);
+        const struct fz_data_file f =
+            file_of(&t, FZ_CONTENT_DATA, fz_arena_printf(&t.arena, "memory://w/%d", i), NULL, i);
         s = append_ok(&t, &f, 1);
         size_t n;
         struct fz_manifest_file *files = list_of(&t, s, &n);
@@ -293,7 +299,8 @@ static void branches(void **state) {
     (void)state;
     struct commit_table t;
     table_open(&t, false, "2", NULL, 0);
-    const struct fz_data_file a = file_of(&t, FZ_CONTENT_DATA, "memory://w/a", NULL, 3), b = file_of(&t, FZ_CONTENT_DATA, "memory://w/b", NULL, 1);
+    const struct fz_data_file a = file_of(&t, FZ_CONTENT_DATA, "memory://w/a", NULL, 3),
+                              b = file_of(&t, FZ_CONTENT_DATA, "memory://w/b", NULL, 1);
     append_ok(&t, &a, 1);
     int64_t main_id = t.metadata->current_snapshot_id;
     struct fz_commit_request r = request_of(&t, FZ_COMMIT_APPEND);
@@ -314,10 +321,14 @@ static void branches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(appending),           FZ_TEST(nothing_is_a_snapshot_too),
-        FZ_TEST(copy_on_write),       FZ_TEST(merge_on_read_and_old_deletes),
-        FZ_TEST(vectors_and_row_ids), FZ_TEST(versions_refuse_what_they_cannot_hold),
-        FZ_TEST(manifests_are_merged), FZ_TEST(branches),
+        FZ_TEST(appending),
+        FZ_TEST(nothing_is_a_snapshot_too),
+        FZ_TEST(copy_on_write),
+        FZ_TEST(merge_on_read_and_old_deletes),
+        FZ_TEST(vectors_and_row_ids),
+        FZ_TEST(versions_refuse_what_they_cannot_hold),
+        FZ_TEST(manifests_are_merged),
+        FZ_TEST(branches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

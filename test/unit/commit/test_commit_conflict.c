@@ -2,8 +2,8 @@
 // A catalog wrapped around the memory catalog loses races, forgets answers and breaks on order.
 #include "commit/commit_table.h"
 
-static void interfere(struct commit_table *t, enum fz_commit_kind kind, const struct fz_data_file *added, size_t n_added,
-                      const struct fz_data_file *removed, size_t n_removed) {
+static void interfere(struct commit_table *t, enum fz_commit_kind kind, const struct fz_data_file *added,
+                      size_t n_added, const struct fz_data_file *removed, size_t n_removed) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_commit_result result;
     struct fz_commit_request r = request_of(t, kind);
@@ -46,7 +46,8 @@ static void scene_open(struct scene *s) {
     append_ok(t, both, 2);
     struct fz_value *text = FZ_ARENA_NEW(&t->arena, struct fz_value);
     *text = (struct fz_value){.type = fz_type_primitive(FZ_TYPE_STRING), .u.bytes = FZ_STR_LIT("x")};
-    const struct fz_expr *args[] = {fz_expr_column(&t->arena, 0, 2, "cat", text->type, true), fz_expr_literal(&t->arena, text)};
+    const struct fz_expr *args[] = {fz_expr_column(&t->arena, 0, 2, "cat", text->type, true),
+                                    fz_expr_literal(&t->arena, text)};
     s->cat_is_x = fz_expr_op(&t->arena, FZ_EXPR_EQ, fz_type_primitive(FZ_TYPE_BOOLEAN), args, 2);
 }
 
@@ -61,7 +62,8 @@ static void new_data_conflicts_when_serializable(void **state) {
         r.conflict_filter = s.cat_is_x;
         r.isolation = round == 1 ? FZ_ISOLATION_SNAPSHOT : FZ_ISOLATION_SERIALIZABLE;
         bool same_partition = round != 2;
-        interfere(&s.t, round == 3 ? FZ_COMMIT_REPLACE : FZ_COMMIT_APPEND, same_partition ? &s.new_x : &s.new_y, 1, round == 3 ? &s.x : NULL,
+        interfere(&s.t, round == 3 ? FZ_COMMIT_REPLACE : FZ_COMMIT_APPEND, same_partition ? &s.new_x : &s.new_y, 1,
+                  round == 3 ? &s.x : NULL,
                   round == 3 ? 1 : 0); // a compaction adds no rows
         enum fz_code rc = commit(&r, &s.err);
         assert_int_equal(rc, round == 0 ? FZ_CONFLICT : FZ_OK);
@@ -97,7 +99,8 @@ static void rewritten_files_must_be_as_they_were(void **state) {
         enum fz_code rc = commit(&r, &s.err);
         assert_int_equal(rc, round < 2 ? FZ_CONFLICT : FZ_OK);
         if (round < 2) {
-            assert_non_null(strstr(s.err.message, round == 0 ? "Missing required files to delete" : "found new delete for replaced data file"));
+            assert_non_null(strstr(s.err.message, round == 0 ? "Missing required files to delete"
+                                                             : "found new delete for replaced data file"));
         }
         table_close(&s.t);
     }
@@ -164,17 +167,19 @@ static void history_must_be_known(void **state) {
 struct moody {
     struct fz_catalog base;
     struct fz_catalog *real;
-    int lose;          // answers CONFLICT without doing anything, this often
-    int forget;        // commits and answers COMMIT_UNKNOWN
-    int vanish;        // does nothing and answers COMMIT_UNKNOWN
+    int lose; // answers CONFLICT without doing anything, this often
+    int forget; // commits and answers COMMIT_UNKNOWN
+    int vanish; // does nothing and answers COMMIT_UNKNOWN
     int calls;
 };
-static enum fz_code moody_load(struct fz_catalog *c, const struct fz_table_name *name, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code moody_load(struct fz_catalog *c, const struct fz_table_name *name, struct fz_metadata **out,
+                               struct fz_err *err) {
     struct moody *m = (struct moody *)c;
     return m->real->vtable->load(m->real, name, out, err);
 }
-static enum fz_code moody_commit(struct fz_catalog *c, const struct fz_table_name *name, const struct fz_requirement *req, size_t n_req,
-                                 const struct fz_update *up, size_t n_up, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code moody_commit(struct fz_catalog *c, const struct fz_table_name *name,
+                                 const struct fz_requirement *req, size_t n_req, const struct fz_update *up,
+                                 size_t n_up, struct fz_metadata **out, struct fz_err *err) {
     struct moody *m = (struct moody *)c;
     m->calls++;
     if (m->lose-- > 0) {
@@ -294,8 +299,8 @@ static void cancelled_before_the_swap(void **state) {
     table_close(&s.t);
 }
 
-static enum fz_code set_owner(void *ctx, struct fz_arena *arena, struct fz_metadata *current, struct fz_update **updates, size_t *n,
-                              struct fz_err *err) {
+static enum fz_code set_owner(void *ctx, struct fz_arena *arena, struct fz_metadata *current,
+                              struct fz_update **updates, size_t *n, struct fz_err *err) {
     (void)err;
     (void)current;
     static const struct fz_property owner = {"owner", "me"};
@@ -322,11 +327,16 @@ static void plain_updates_are_rebuilt_on_conflict(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(new_data_conflicts_when_serializable), FZ_TEST(rewritten_files_must_be_as_they_were),
-        FZ_TEST(referenced_files_must_exist),          FZ_TEST(merge_minds_new_delete_files),
-        FZ_TEST(history_must_be_known),                FZ_TEST(lost_races_are_run_again),
-        FZ_TEST(unknown_outcomes),                     FZ_TEST(head_is_checked_on_every_attempt),
-        FZ_TEST(cancelled_before_the_swap),            FZ_TEST(plain_updates_are_rebuilt_on_conflict),
+        FZ_TEST(new_data_conflicts_when_serializable),
+        FZ_TEST(rewritten_files_must_be_as_they_were),
+        FZ_TEST(referenced_files_must_exist),
+        FZ_TEST(merge_minds_new_delete_files),
+        FZ_TEST(history_must_be_known),
+        FZ_TEST(lost_races_are_run_again),
+        FZ_TEST(unknown_outcomes),
+        FZ_TEST(head_is_checked_on_every_attempt),
+        FZ_TEST(cancelled_before_the_swap),
+        FZ_TEST(plain_updates_are_rebuilt_on_conflict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

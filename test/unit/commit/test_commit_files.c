@@ -22,7 +22,8 @@ static struct fz_value text(enum fz_type_id id, const char *v, size_t len) {
 static size_t columns(struct fz_arena *arena, struct column out[20]) {
     const struct fz_type *decimal = fz_type_decimal(arena, 20, 3);
     const struct fz_type *small = fz_type_decimal(arena, 9, 2);
-    const struct fz_type *other = fz_type_decimal(arena, 9, 3); // (PyIceberg cannot read a second use of the same decimal type)
+    const struct fz_type *other =
+        fz_type_decimal(arena, 9, 3); // (PyIceberg cannot read a second use of the same decimal type)
     const struct fz_type *fixed = fz_type_fixed(arena, 3);
     const struct column all[] = {
         {"b", {.kind = FZ_TRANSFORM_IDENTITY}, {.type = fz_type_primitive(FZ_TYPE_BOOLEAN), .u.boolean = true}},
@@ -58,7 +59,9 @@ static void write_table(const char *folder, const char *version) {
     for (size_t i = 0; i < n; i++) {
         fields[i] = (struct fz_field){.id = (int32_t)i + 1, .name = cols[i].name, .type = cols[i].value.type};
         parts[i] = (struct fz_partition_field){.source_id = (int32_t)i + 1, .transform = cols[i].transform};
-        parts[i].name = cols[i].transform.kind == FZ_TRANSFORM_IDENTITY ? cols[i].name : fz_arena_printf(&t.arena, "%s_part", cols[i].name);
+        parts[i].name = cols[i].transform.kind == FZ_TRANSFORM_IDENTITY
+                            ? cols[i].name
+                            : fz_arena_printf(&t.arena, "%s_part", cols[i].name);
     }
     t.levels[0] = "db";
     t.name = (struct fz_table_name){t.levels, 1, fz_arena_printf(&t.arena, "v%s", version)};
@@ -68,13 +71,15 @@ static void write_table(const char *folder, const char *version) {
     const struct fz_table_name ns = {t.levels, 1, NULL};
     FZ_OK_OR_FAIL(t.catalog->vtable->namespace_create(t.catalog, &ns, NULL, 0, &err), &err);
     const struct fz_property property = {"format-version", version};
-    const struct fz_table_create create = {fz_type_struct(&t.arena, fields, n), parts, n, NULL, 0, location, &property, 1};
+    const struct fz_table_create create = {
+        fz_type_struct(&t.arena, fields, n), parts, n, NULL, 0, location, &property, 1};
     struct fz_metadata *initial = NULL;
     FZ_OK_OR_FAIL(fz_metadata_create(&create, fz_now_us() / 1000, &initial, &err), &err);
     FZ_OK_OR_FAIL(t.catalog->vtable->create(t.catalog, &t.name, initial, &t.metadata, &err), &err);
     fz_metadata_unref(initial);
     FZ_OK_OR_FAIL(fz_metadata_spec_type(&t.arena, t.metadata, 0, &t.tuple, &err), &err);
-    struct fz_value *tuple = fz_arena_array(&t.arena, n, sizeof *tuple), *nulls = fz_arena_array(&t.arena, n, sizeof *nulls);
+    struct fz_value *tuple = fz_arena_array(&t.arena, n, sizeof *tuple),
+                    *nulls = fz_arena_array(&t.arena, n, sizeof *nulls);
     for (size_t i = 0; i < n; i++) {
         FZ_OK_OR_FAIL(fz_transform_apply(&cols[i].transform, &cols[i].value, &tuple[i], &err), &err);
         nulls[i] = fz_value_null(t.tuple->fields[i].type);
@@ -85,7 +90,8 @@ static void write_table(const char *folder, const char *version) {
     const int64_t offsets[] = {4, 1000};
     for (int i = 0; i < 2; i++) {
         const char *path = fz_arena_printf(&t.arena, "%s/data/%d.parquet", location, i);
-        files[i] = (struct fz_data_file){.file_path = path, .file_format = "PARQUET", .record_count = 5, .file_size_in_bytes = 50};
+        files[i] = (struct fz_data_file){
+            .file_path = path, .file_format = "PARQUET", .record_count = 5, .file_size_in_bytes = 50};
         files[i].partition = (struct fz_value){.type = t.tuple, .u.nested = {i == 0 ? tuple : nulls, n}};
         files[i].sort_order_id = 0;
         files[i].first_row_id = files[i].content_offset = files[i].content_size_in_bytes = -1;
@@ -107,7 +113,10 @@ static void write_table(const char *folder, const char *version) {
     r.n_added = 1;
     commit_ok(&t, &r);
     if (version[0] == '2') {
-        struct fz_data_file del = {.content = FZ_CONTENT_EQUALITY_DELETES, .file_format = "PARQUET", .record_count = 1, .file_size_in_bytes = 9};
+        struct fz_data_file del = {.content = FZ_CONTENT_EQUALITY_DELETES,
+                                   .file_format = "PARQUET",
+                                   .record_count = 1,
+                                   .file_size_in_bytes = 9};
         const int32_t ids[] = {2};
         del.file_path = fz_arena_printf(&t.arena, "%s/data/eq.parquet", location);
         del.partition = third.partition;

@@ -139,9 +139,11 @@ static void check_file(const json_t *line) {
         fz_buf_putc(&all, '\n');
         n++;
     }
-    (void)snprintf(hash, sizeof hash, "%016llx", (unsigned long long)fz_hash64(all.ptr != NULL ? all.ptr : "", all.len, 0));
+    (void)snprintf(hash, sizeof hash, "%016llx",
+                   (unsigned long long)fz_hash64(all.ptr != NULL ? all.ptr : "", all.len, 0));
     if (n != int_of(line, "records") || strcmp(hash, text_of(line, "xxh64")) != 0) {
-        print_error("%s: %lld records, hash %s, not %s\n  %.300s\n  %.300s\n", name, (long long)n, hash, text_of(line, "xxh64"), all.ptr,
+        print_error("%s: %lld records, hash %s, not %s\n  %.300s\n  %.300s\n", name, (long long)n, hash,
+                    text_of(line, "xxh64"), all.ptr,
                     json_string_value(json_array_get(json_object_get(line, "first"), 0)));
         mismatches++;
     }
@@ -181,9 +183,11 @@ static void files_of_other_writers(void **state) {
 
 static void written_files_read_back(void **state) {
     (void)state;
-    const char *schema = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":\"long\",\"field-id\":7},{\"name\":\"b\","
-                         "\"type\":[\"null\",\"string\"]},{\"name\":\"x\",\"type\":{\"type\":\"fixed\",\"name\":\"f\",\"size\":2}},"
-                         "{\"name\":\"y\",\"type\":\"f\"}]}";
+    const char *schema =
+        "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":\"long\",\"field-id\":7},{\"name\":"
+        "\"b\","
+        "\"type\":[\"null\",\"string\"]},{\"name\":\"x\",\"type\":{\"type\":\"fixed\",\"name\":\"f\",\"size\":2}},"
+        "{\"name\":\"y\",\"type\":\"f\"}]}";
     for (int codec = FZ_AVRO_NULL; codec <= FZ_AVRO_ZSTD; codec++) {
         struct fz_err err = FZ_ERR_INIT;
         struct fz_avro_writer *w = NULL;
@@ -234,7 +238,8 @@ static void hostile_schemas(void **state) {
         const char *schema;
         enum fz_code code;
     } cases[] = {
-        {"{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"n\",\"type\":[\"null\",\"r\"]}]}", FZ_UNSUPPORTED},
+        {"{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"n\",\"type\":[\"null\",\"r\"]}]}",
+         FZ_UNSUPPORTED},
         {"\"nothing\"", FZ_CORRUPT},
         {"{\"type\":\"fixed\",\"name\":\"f\",\"size\":-1}", FZ_CORRUPT},
         {"[", FZ_CORRUPT},
@@ -248,10 +253,14 @@ static void hostile_schemas(void **state) {
     }
     // Doubling types: 2^30 nodes in a few hundred bytes.
     struct fz_buf text = {0};
-    fz_buf_puts(&text, "{\"type\":\"record\",\"name\":\"top\",\"fields\":[{\"name\":\"z\",\"type\":{\"type\":\"record\",\"name\":\"r0\",\"fields\":[]}}");
+    fz_buf_puts(&text, "{\"type\":\"record\",\"name\":\"top\",\"fields\":[{\"name\":\"z\",\"type\":{\"type\":"
+                       "\"record\",\"name\":\"r0\",\"fields\":[]}}");
     for (int i = 1; i < 31; i++) {
-        fz_buf_printf(&text, ",{\"name\":\"f%d\",\"type\":{\"type\":\"record\",\"name\":\"r%d\",\"fields\":[{\"name\":\"a\",\"type\":\"r%d\"},"
-                             "{\"name\":\"b\",\"type\":\"r%d\"}]}}", i, i, i - 1, i - 1);
+        fz_buf_printf(&text,
+                      ",{\"name\":\"f%d\",\"type\":{\"type\":\"record\",\"name\":\"r%d\",\"fields\":[{\"name\":\"a\","
+                      "\"type\":\"r%d\"},"
+                      "{\"name\":\"b\",\"type\":\"r%d\"}]}}",
+                      i, i, i - 1, i - 1);
     }
     fz_buf_puts(&text, "]}");
     struct fz_err err = FZ_ERR_INIT;
@@ -261,6 +270,7 @@ static void hostile_schemas(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(files_of_other_writers), FZ_TEST(written_files_read_back), FZ_TEST(hostile_schemas)};
+    const struct CMUnitTest tests[] = {FZ_TEST(files_of_other_writers), FZ_TEST(written_files_read_back),
+                                       FZ_TEST(hostile_schemas)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,20 +10,23 @@ static void compare(const char *what, const json_t *expect, const struct fz_meta
         const char *key;
         int64_t value;
     } numbers[] = {
-        {"format_version", m->format_version},       {"current_schema_id", m->current_schema_id}, {"schemas", (int64_t)m->n_schemas},
-        {"specs", (int64_t)m->n_specs},              {"default_spec_id", m->default_spec_id},     {"last_partition_id", m->last_partition_id},
-        {"sort_orders", (int64_t)m->n_sort_orders},  {"default_sort_order_id", m->default_sort_order_id},
+        {"format_version", m->format_version},      {"current_schema_id", m->current_schema_id},
+        {"schemas", (int64_t)m->n_schemas},         {"specs", (int64_t)m->n_specs},
+        {"default_spec_id", m->default_spec_id},    {"last_partition_id", m->last_partition_id},
+        {"sort_orders", (int64_t)m->n_sort_orders}, {"default_sort_order_id", m->default_sort_order_id},
         {"snapshots", (int64_t)m->n_snapshots},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const json_t *want = json_object_get(expect, numbers[i].key);
         if (json_is_integer(want) && json_integer_value(want) != numbers[i].value) {
-            print_error("%s: %s is %lld, Java has %lld\n", what, numbers[i].key, (long long)numbers[i].value, (long long)json_integer_value(want));
+            print_error("%s: %s is %lld, Java has %lld\n", what, numbers[i].key, (long long)numbers[i].value,
+                        (long long)json_integer_value(want));
             mismatches++;
         }
     }
     const char *current = json_string_value(json_object_get(expect, "current_snapshot"));
-    if (json_object_get(expect, "current_snapshot") != NULL && (current != NULL ? strtoll(current, NULL, 10) : -1) != m->current_snapshot_id) {
+    if (json_object_get(expect, "current_snapshot") != NULL &&
+        (current != NULL ? strtoll(current, NULL, 10) : -1) != m->current_snapshot_id) {
         print_error("%s: current snapshot is %lld\n", what, (long long)m->current_snapshot_id);
         mismatches++;
     }
@@ -38,7 +41,8 @@ static void check_text(const char *what, const char *text, size_t len, const jso
     enum fz_code rc = fz_metadata_decode(text, len, "here", &m, &err);
     bool accept = json_is_true(json_object_get(expect, "accept"));
     if ((rc == FZ_OK) != accept && !on_purpose(expect, rc)) {
-        print_error("%s: we say %s (%s), Java %s\n", what, fz_code_name(rc), err.message, accept ? "accepts" : text_of(expect, "error"));
+        print_error("%s: we say %s (%s), Java %s\n", what, fz_code_name(rc), err.message,
+                    accept ? "accepts" : text_of(expect, "error"));
         mismatches++;
     }
     if (rc == FZ_OK && accept) {
@@ -79,14 +83,18 @@ static bool on_purpose(const json_t *line, enum fz_code rc) {
     const char *first = path_item(line, 0);
     const char *last = path_item(line, json_array_size(json_object_get(line, "path")) - 1);
     if (rc == FZ_OK) {
-        return strcmp(first, "statistics") == 0 || strcmp(first, "partition-statistics") == 0 || // kept as they are, not looked into
-               strcmp(first, "snapshot-log") == 0 || strcmp(first, "metadata-log") == 0 || // an order that is off harms nobody
-               strcmp(first, "last-updated-ms") == 0 ||
-               strcmp(last, "initial-default") == 0 || strcmp(last, "write-default") == 0; // null is no default
+        return strcmp(first, "statistics") == 0 ||
+               strcmp(first, "partition-statistics") == 0 || // kept as they are, not looked into
+               strcmp(first, "snapshot-log") == 0 ||
+               strcmp(first, "metadata-log") == 0 || // an order that is off harms nobody
+               strcmp(first, "last-updated-ms") == 0 || strcmp(last, "initial-default") == 0 ||
+               strcmp(last, "write-default") == 0; // null is no default
     }
-    return strcmp(first, "default-sort-order-id") == 0 || strcmp(first, "default-spec-id") == 0 || // Java finds out later
+    return strcmp(first, "default-sort-order-id") == 0 ||
+           strcmp(first, "default-spec-id") == 0 || // Java finds out later
            strcmp(last, "order-id") == 0 || strcmp(last, "spec-id") == 0 || //
-           strcmp(first, "snapshot-log") == 0 || strcmp(first, "metadata-log") == 0 || // Java takes what is no array for none
+           strcmp(first, "snapshot-log") == 0 ||
+           strcmp(first, "metadata-log") == 0 || // Java takes what is no array for none
            strcmp(last, "transform") == 0; // the empty name
 }
 
@@ -104,14 +112,17 @@ static char *mutate(const json_t *line) {
     size_t last = json_array_size(path) - 1;
     for (size_t i = 0; i < last; i++) {
         const json_t *step = json_array_get(path, i);
-        at = json_is_integer(step) ? json_array_get(at, (size_t)json_integer_value(step)) : json_object_get(at, json_string_value(step));
+        at = json_is_integer(step) ? json_array_get(at, (size_t)json_integer_value(step))
+                                   : json_object_get(at, json_string_value(step));
     }
     const json_t *step = json_array_get(path, last);
     if (json_is_integer(step)) {
         size_t i = (size_t)json_integer_value(step);
         assert_int_equal(remove ? json_array_remove(at, i) : json_array_set(at, i, value), 0);
     } else {
-        assert_int_equal(remove ? json_object_del(at, json_string_value(step)) : json_object_set(at, json_string_value(step), value), 0);
+        assert_int_equal(remove ? json_object_del(at, json_string_value(step))
+                                : json_object_set(at, json_string_value(step), value),
+                         0);
     }
     char *out = json_dumps(root, JSON_COMPACT);
     json_decref(root);
@@ -123,7 +134,8 @@ static void check_mutation(const json_t *line) {
     char *change = json_dumps(json_object_get(line, "path"), JSON_COMPACT);
     char *value = json_dumps(json_object_get(line, "value"), JSON_COMPACT | JSON_ENCODE_ANY);
     char what[1024];
-    (void)snprintf(what, sizeof what, "%s %s %s %s", text_of(line, "base"), change, text_of(line, "op"), value != NULL ? value : "");
+    (void)snprintf(what, sizeof what, "%s %s %s %s", text_of(line, "base"), change, text_of(line, "op"),
+                   value != NULL ? value : "");
     check_text(what, text, strlen(text), line);
     free(text);
     free(change);
@@ -166,7 +178,10 @@ static void written_as_java_writes(void **state) {
 static void gzip_is_detected(void **state) {
     (void)state;
     // gzip of {"format-version":9}
-    static const unsigned char gz[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xab, 0x56, 0x4a, 0xcb, 0x2f, 0xca, 0x4d, 0x2c, 0xd1, 0x2d, 0x4b, 0x2d, 0x2a, 0xce, 0xcc, 0xcf, 0x53, 0xb2, 0xb2, 0xac, 0x05, 0x00, 0x11, 0xe8, 0xd8, 0xe8, 0x14, 0x00, 0x00, 0x00};
+    static const unsigned char gz[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
+                                       0xab, 0x56, 0x4a, 0xcb, 0x2f, 0xca, 0x4d, 0x2c, 0xd1, 0x2d,
+                                       0x4b, 0x2d, 0x2a, 0xce, 0xcc, 0xcf, 0x53, 0xb2, 0xb2, 0xac,
+                                       0x05, 0x00, 0x11, 0xe8, 0xd8, 0xe8, 0x14, 0x00, 0x00, 0x00};
     struct fz_metadata *m = NULL;
     struct fz_err err = FZ_ERR_INIT;
     enum fz_code rc = fz_metadata_decode(gz, sizeof gz, "x", &m, &err);
@@ -176,7 +191,7 @@ static void gzip_is_detected(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(documents_of_other_writers), FZ_TEST(damaged_documents), FZ_TEST(written_as_java_writes),
-                                       FZ_TEST(gzip_is_detected)};
+    const struct CMUnitTest tests[] = {FZ_TEST(documents_of_other_writers), FZ_TEST(damaged_documents),
+                                       FZ_TEST(written_as_java_writes), FZ_TEST(gzip_is_detected)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,8 @@ static bool give_range(void *ctx, int32_t id, const struct fz_type *type, struct
     struct range_ctx *r = ctx;
     (void)id;
     (void)type;
-    *out = (struct fz_column_range){r->bounds ? &r->min : NULL, r->bounds ? &r->max : NULL, r->values, r->nulls, r->nans};
+    *out =
+        (struct fz_column_range){r->bounds ? &r->min : NULL, r->bounds ? &r->max : NULL, r->values, r->nulls, r->nans};
     return true;
 }
 
@@ -114,7 +115,9 @@ static void comparisons_by_brute_force(void **state) {
 
 static void ranges_do_prune(void **state) {
     (void)state;
-    struct range_ctx r = {.min = {.type = type_of(FZ_TYPE_LONG), .u.i64 = 10}, .max = {.type = type_of(FZ_TYPE_LONG), .u.i64 = 20}, .bounds = true};
+    struct range_ctx r = {.min = {.type = type_of(FZ_TYPE_LONG), .u.i64 = 10},
+                          .max = {.type = type_of(FZ_TYPE_LONG), .u.i64 = 20},
+                          .bounds = true};
     r.values = 5;
     const struct fz_expr *c = column(1, FZ_TYPE_LONG);
     assert_false(fz_prune_may_match(op(FZ_EXPR_EQ, c, long_literal(9)), give_range, &r));
@@ -134,7 +137,8 @@ static void ranges_do_prune(void **state) {
     const struct fz_expr *no = op(FZ_EXPR_EQ, c, long_literal(9)), *yes = op(FZ_EXPR_GE, c, long_literal(10));
     assert_false(fz_prune_may_match(op(FZ_EXPR_AND, yes, no), give_range, &r));
     assert_true(fz_prune_all_match(op(FZ_EXPR_OR, no, yes), give_range, &r));
-    assert_false(fz_prune_may_match(op(FZ_EXPR_NULL_EQ, c, literal(fz_value_null(type_of(FZ_TYPE_LONG)))), give_range, &r));
+    assert_false(
+        fz_prune_may_match(op(FZ_EXPR_NULL_EQ, c, literal(fz_value_null(type_of(FZ_TYPE_LONG)))), give_range, &r));
     // Another type than the column, a cast column, another relation: not understood, not pruned.
     const struct fz_expr *as_int = literal((struct fz_value){.type = type_of(FZ_TYPE_INT), .u.i64 = 9});
     assert_true(fz_prune_may_match(op(FZ_EXPR_EQ, c, as_int), give_range, &r));
@@ -154,8 +158,8 @@ static void prefixes(void **state) {
     const struct {
         const char *prefix;
         bool may, all;
-    } cases[] = {{"a", true, true}, {"ab", true, true}, {"abd", true, false}, {"abcx", true, false}, {"abg", false, false}, {"aa", false, false},
-                 {"", true, true},  {"b", false, false}};
+    } cases[] = {{"a", true, true},     {"ab", true, true},   {"abd", true, false}, {"abcx", true, false},
+                 {"abg", false, false}, {"aa", false, false}, {"", true, true},     {"b", false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct fz_expr *e = op(FZ_EXPR_STARTS_WITH, c, text_literal(cases[i].prefix));
         assert_int_equal(fz_prune_may_match(e, give_range, &r), cases[i].may);
@@ -190,13 +194,15 @@ static void check_transform(enum fz_type_id type, struct fz_transform transform,
         FZ_OK_OR_FAIL(fz_manifest_encode(&arena, &in, &out, &row, &err), &err);
         for (size_t j = 0; j < n; j++) {
             for (int k = 0; k < 6; k++) {
-                const struct fz_expr *e = op(kinds[k], column(1, type), literal((struct fz_value){.type = field.type, .u.i64 = values[j]}));
+                const struct fz_expr *e =
+                    op(kinds[k], column(1, type), literal((struct fz_value){.type = field.type, .u.i64 = values[j]}));
                 bool holds = truth_of_compare(kinds[k], (double)values[i], (double)values[j]);
                 assert_true(fz_prune_file(e, m, &file) || !holds);
                 assert_true(fz_prune_manifest(e, m, &row) || !holds);
                 assert_true(!fz_prune_file_all(e, m, &file) || holds);
                 pruned += !fz_prune_file(e, m, &file);
-                assert_int_equal(fz_prune_file(e, m, &file), fz_prune_manifest(e, m, &row)); // one file: the summary says the same
+                assert_int_equal(fz_prune_file(e, m, &file),
+                                 fz_prune_manifest(e, m, &row)); // one file: the summary says the same
             }
         }
         const struct fz_expr *is_null = op(FZ_EXPR_IS_NULL, column(1, type), NULL);
@@ -211,16 +217,20 @@ static void check_transform(enum fz_type_id type, struct fz_transform transform,
 static void partitions_through_transforms(void **state) {
     (void)state;
     const int64_t days[] = {-800, -366, -1, 0, 1, 30, 31, 364, 365, 366, 19753, 19754};
-    const int64_t micros[] = {-86400000001, -1, 0, 1, 3599999999, 3600000000, 86399999999, 86400000000, 2678400000000, 31536000000000, 1706748303000004};
+    const int64_t micros[] = {
+        -86400000001,    -1, 0, 1, 3599999999, 3600000000, 86399999999, 86400000000, 2678400000000, 31536000000000,
+        1706748303000004};
     const int64_t numbers[] = {-21, -20, -11, -10, -1, 0, 1, 9, 10, 11, 99, 100};
-    const size_t n_days = sizeof days / sizeof days[0], n_micros = sizeof micros / sizeof micros[0], n_numbers = sizeof numbers / sizeof numbers[0];
+    const size_t n_days = sizeof days / sizeof days[0], n_micros = sizeof micros / sizeof micros[0],
+                 n_numbers = sizeof numbers / sizeof numbers[0];
     const enum fz_transform_kind times[] = {FZ_TRANSFORM_YEAR, FZ_TRANSFORM_MONTH, FZ_TRANSFORM_DAY};
     for (int i = 0; i < 3; i++) {
         check_transform(FZ_TYPE_DATE, (struct fz_transform){.kind = times[i]}, days, n_days);
         check_transform(FZ_TYPE_TIMESTAMP, (struct fz_transform){.kind = times[i]}, micros, n_micros);
     }
     check_transform(FZ_TYPE_TIMESTAMPTZ, (struct fz_transform){.kind = FZ_TRANSFORM_HOUR}, micros, n_micros);
-    check_transform(FZ_TYPE_LONG, (struct fz_transform){.kind = FZ_TRANSFORM_TRUNCATE, .param = 10}, numbers, n_numbers);
+    check_transform(FZ_TYPE_LONG, (struct fz_transform){.kind = FZ_TRANSFORM_TRUNCATE, .param = 10}, numbers,
+                    n_numbers);
     check_transform(FZ_TYPE_INT, (struct fz_transform){.kind = FZ_TRANSFORM_BUCKET, .param = 7}, numbers, n_numbers);
     check_transform(FZ_TYPE_LONG, (struct fz_transform){.kind = FZ_TRANSFORM_IDENTITY}, numbers, n_numbers);
 }
@@ -232,7 +242,7 @@ static int dispose(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(comparisons_by_brute_force), cmocka_unit_test(ranges_do_prune), cmocka_unit_test(prefixes),
-                                       cmocka_unit_test(partitions_through_transforms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(comparisons_by_brute_force), cmocka_unit_test(ranges_do_prune),
+                                       cmocka_unit_test(prefixes), cmocka_unit_test(partitions_through_transforms)};
     return cmocka_run_group_tests(tests, NULL, dispose);
 }

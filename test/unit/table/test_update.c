@@ -7,37 +7,55 @@
 // Spark: CREATE TABLE nested (a int, s struct<x:int, y:array<struct<p:string,q:int>>>, m map<string,struct<k:int>> comment 'mm',
 //        l array<int>, z decimal(9,2) not null, `odd name-1` string) PARTITIONED BY (bucket(4,a), truncate(3,z), `odd name-1`)
 static const char *const spark_schema =
-    "\"schemas\":[{\"type\":\"struct\",\"schema-id\":0,\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":false,\"type\":\"int\"},{\"id\":2,\"name\":"
-    "\"s\",\"required\":false,\"type\":{\"type\":\"struct\",\"fields\":[{\"id\":7,\"name\":\"x\",\"required\":false,\"type\":\"int\"},{\"id\":8,\"name\":"
-    "\"y\",\"required\":false,\"type\":{\"type\":\"list\",\"element-id\":9,\"element\":{\"type\":\"struct\",\"fields\":[{\"id\":10,\"name\":\"p\","
-    "\"required\":false,\"type\":\"string\"},{\"id\":11,\"name\":\"q\",\"required\":false,\"type\":\"int\"}]},\"element-required\":false}}]}},{\"id\":3,"
-    "\"name\":\"m\",\"required\":false,\"type\":{\"type\":\"map\",\"key-id\":12,\"key\":\"string\",\"value-id\":13,\"value\":{\"type\":\"struct\","
-    "\"fields\":[{\"id\":14,\"name\":\"k\",\"required\":false,\"type\":\"int\"}]},\"value-required\":false},\"doc\":\"mm\"},{\"id\":4,\"name\":\"l\","
-    "\"required\":false,\"type\":{\"type\":\"list\",\"element-id\":15,\"element\":\"int\",\"element-required\":false}},{\"id\":5,\"name\":\"z\","
-    "\"required\":true,\"type\":\"decimal(9, 2)\"},{\"id\":6,\"name\":\"odd name-1\",\"required\":false,\"type\":\"string\"}]}],\"default-spec-id\":0,"
-    "\"partition-specs\":[{\"spec-id\":0,\"fields\":[{\"name\":\"a_bucket\",\"transform\":\"bucket[4]\",\"source-id\":1,\"field-id\":1000},{\"name\":"
-    "\"z_trunc\",\"transform\":\"truncate[3]\",\"source-id\":5,\"field-id\":1001},{\"name\":\"odd name-1\",\"transform\":\"identity\",\"source-id\":6,"
-    "\"field-id\":1002}]}],\"last-partition-id\":1002,\"default-sort-order-id\":0,\"sort-orders\":[{\"order-id\":0,\"fields\":[]}],\"properties\":{"
-    "\"owner\":\"root\",\"abc\":\"d\",\"write.parquet.compression-codec\":\"zstd\"},\"current-snapshot-id\":-1,\"refs\":{},\"snapshots\":[],"
+    "\"schemas\":[{\"type\":\"struct\",\"schema-id\":0,\"fields\":[{\"id\":1,\"name\":\"a\",\"required\":false,"
+    "\"type\":\"int\"},{\"id\":2,\"name\":"
+    "\"s\",\"required\":false,\"type\":{\"type\":\"struct\",\"fields\":[{\"id\":7,\"name\":\"x\",\"required\":false,"
+    "\"type\":\"int\"},{\"id\":8,\"name\":"
+    "\"y\",\"required\":false,\"type\":{\"type\":\"list\",\"element-id\":9,\"element\":{\"type\":\"struct\",\"fields\":"
+    "[{\"id\":10,\"name\":\"p\","
+    "\"required\":false,\"type\":\"string\"},{\"id\":11,\"name\":\"q\",\"required\":false,\"type\":\"int\"}]},"
+    "\"element-required\":false}}]}},{\"id\":3,"
+    "\"name\":\"m\",\"required\":false,\"type\":{\"type\":\"map\",\"key-id\":12,\"key\":\"string\",\"value-id\":13,"
+    "\"value\":{\"type\":\"struct\","
+    "\"fields\":[{\"id\":14,\"name\":\"k\",\"required\":false,\"type\":\"int\"}]},\"value-required\":false},\"doc\":"
+    "\"mm\"},{\"id\":4,\"name\":\"l\","
+    "\"required\":false,\"type\":{\"type\":\"list\",\"element-id\":15,\"element\":\"int\",\"element-required\":false}},"
+    "{\"id\":5,\"name\":\"z\","
+    "\"required\":true,\"type\":\"decimal(9, 2)\"},{\"id\":6,\"name\":\"odd "
+    "name-1\",\"required\":false,\"type\":\"string\"}]}],\"default-spec-id\":0,"
+    "\"partition-specs\":[{\"spec-id\":0,\"fields\":[{\"name\":\"a_bucket\",\"transform\":\"bucket[4]\",\"source-id\":"
+    "1,\"field-id\":1000},{\"name\":"
+    "\"z_trunc\",\"transform\":\"truncate[3]\",\"source-id\":5,\"field-id\":1001},{\"name\":\"odd "
+    "name-1\",\"transform\":\"identity\",\"source-id\":6,"
+    "\"field-id\":1002}]}],\"last-partition-id\":1002,\"default-sort-order-id\":0,\"sort-orders\":[{\"order-id\":0,"
+    "\"fields\":[]}],\"properties\":{"
+    "\"owner\":\"root\",\"abc\":\"d\",\"write.parquet.compression-codec\":\"zstd\"},\"current-snapshot-id\":-1,"
+    "\"refs\":{},\"snapshots\":[],"
     "\"statistics\":[],\"partition-statistics\":[],\"snapshot-log\":[],\"metadata-log\":[]}";
 
 static struct fz_metadata *create_nested(struct fz_arena *arena) {
     const struct fz_type *i = fz_type_primitive(FZ_TYPE_INT), *text = fz_type_primitive(FZ_TYPE_STRING);
     const struct fz_field pq[] = {{.id = 90, .name = "p", .type = text}, {.id = 91, .name = "q", .type = i}};
-    const struct fz_field xy[] = {{.id = 80, .name = "x", .type = i},
-                                  {.id = 81, .name = "y", .type = fz_type_list(arena, 82, false, fz_type_struct(arena, pq, 2))}};
+    const struct fz_field xy[] = {
+        {.id = 80, .name = "x", .type = i},
+        {.id = 81, .name = "y", .type = fz_type_list(arena, 82, false, fz_type_struct(arena, pq, 2))}};
     const struct fz_field k[] = {{.id = 70, .name = "k", .type = i}};
     const struct fz_field fields[] = {{.id = 11, .name = "a", .type = i},
                                       {.id = 12, .name = "s", .type = fz_type_struct(arena, xy, 2)},
-                                      {.id = 13, .name = "m", .type = fz_type_map(arena, 60, text, 61, false, fz_type_struct(arena, k, 1)), .doc = "mm"},
+                                      {.id = 13,
+                                       .name = "m",
+                                       .type = fz_type_map(arena, 60, text, 61, false, fz_type_struct(arena, k, 1)),
+                                       .doc = "mm"},
                                       {.id = 14, .name = "l", .type = fz_type_list(arena, 50, false, i)},
                                       {.id = 15, .name = "z", .type = fz_type_decimal(arena, 9, 2), .required = true},
                                       {.id = 16, .name = "odd name-1", .type = text}};
-    const struct fz_partition_field parts[] = {{.source_id = 11, .name = "a_bucket", .transform = {.kind = FZ_TRANSFORM_BUCKET, .param = 4}},
-                                               {.source_id = 15, .name = "z_trunc", .transform = {.kind = FZ_TRANSFORM_TRUNCATE, .param = 3}},
-                                               {.source_id = 16, .name = "odd name-1", .transform = {.kind = FZ_TRANSFORM_IDENTITY}}};
+    const struct fz_partition_field parts[] = {
+        {.source_id = 11, .name = "a_bucket", .transform = {.kind = FZ_TRANSFORM_BUCKET, .param = 4}},
+        {.source_id = 15, .name = "z_trunc", .transform = {.kind = FZ_TRANSFORM_TRUNCATE, .param = 3}},
+        {.source_id = 16, .name = "odd name-1", .transform = {.kind = FZ_TRANSFORM_IDENTITY}}};
     const struct fz_property properties[] = {{"owner", "root"}, {"format-version", "2"}, {"abc", "d"}};
-    const struct fz_table_create create = {fz_type_struct(arena, fields, 6), parts, 3, NULL, 0, "memory://w/t/", properties, 3};
+    const struct fz_table_create create = {
+        fz_type_struct(arena, fields, 6), parts, 3, NULL, 0, "memory://w/t/", properties, 3};
     struct fz_metadata *m = NULL;
     struct fz_err err = FZ_ERR_INIT;
     FZ_OK_OR_FAIL(fz_metadata_create(&create, 1000, &m, &err), &err);
@@ -81,7 +99,8 @@ static enum fz_code apply_fails(struct fz_metadata *base, const struct fz_update
 }
 
 static struct fz_snapshot snapshot(int64_t id, int64_t parent, int64_t seq, int64_t ms) {
-    struct fz_snapshot s = {.snapshot_id = id, .parent_snapshot_id = parent, .sequence_number = seq, .timestamp_ms = ms};
+    struct fz_snapshot s = {
+        .snapshot_id = id, .parent_snapshot_id = parent, .sequence_number = seq, .timestamp_ms = ms};
     s.manifest_list = "memory://w/list";
     s.operation = "append";
     s.first_row_id = s.added_rows = -1;
@@ -99,7 +118,8 @@ static void snapshots_and_logs(void **state) {
     for (int64_t i = 1; i <= 4; i++) {
         const struct fz_snapshot s = snapshot(i * 10, i > 1 ? i * 10 - 10 : -1, i, 1000 + i);
         const struct fz_snapshot_ref ref = branch("main", i * 10);
-        const struct fz_update u[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &s}, {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &ref}};
+        const struct fz_update u[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &s},
+                                      {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &ref}};
         m->metadata_location = fz_arena_printf(&m->arena, "memory://w/%lld", (long long)i);
         m = apply(m, u, 2, 5000 + i);
         assert_int_equal(m->last_updated_ms, 1000 + i);
@@ -112,7 +132,8 @@ static void snapshots_and_logs(void **state) {
     assert_int_equal(m->metadata_log[3].timestamp_ms, 1003);
     // Rollback: a new log entry at the time of the rollback.
     const struct fz_snapshot_ref back = branch("main", 20), tag = {"t", 30, true, -1, -1, 99};
-    const struct fz_update roll[] = {{.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &back}, {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &tag}};
+    const struct fz_update roll[] = {{.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &back},
+                                     {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &tag}};
     m = apply(m, roll, 2, 9000);
     assert_int_equal(m->current_snapshot_id, 20);
     assert_int_equal(m->n_snapshot_log, 5);
@@ -134,13 +155,12 @@ static void snapshots_and_logs(void **state) {
     // What must not be.
     const struct fz_snapshot again = snapshot(20, -1, 9, 1), old = snapshot(99, 20, 3, 1);
     const struct fz_snapshot_ref nowhere = branch("b", 12345);
-    const struct fz_update bad[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &again},
-                                    {.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &old},
-                                    {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &nowhere},
-                                    {.kind = FZ_UPDATE_UPGRADE_FORMAT_VERSION, .u.id = 1},
-                                    {.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1},
-                                    {.kind = FZ_UPDATE_SET_DEFAULT_SPEC, .u.id = 7}};
-    const enum fz_code codes[] = {FZ_INVALID_ARG, FZ_CONFLICT, FZ_INVALID_ARG, FZ_INVALID_ARG, FZ_INVALID_ARG, FZ_INVALID_ARG};
+    const struct fz_update bad[] = {
+        {.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &again},  {.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = &old},
+        {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &nowhere}, {.kind = FZ_UPDATE_UPGRADE_FORMAT_VERSION, .u.id = 1},
+        {.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1},      {.kind = FZ_UPDATE_SET_DEFAULT_SPEC, .u.id = 7}};
+    const enum fz_code codes[] = {FZ_INVALID_ARG, FZ_CONFLICT,    FZ_INVALID_ARG,
+                                  FZ_INVALID_ARG, FZ_INVALID_ARG, FZ_INVALID_ARG};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         assert_int_equal(apply_fails(m, &bad[i], 1), codes[i]);
     }
@@ -175,9 +195,12 @@ static void specs_orders_and_schemas(void **state) {
     (void)state;
     struct fz_arena arena = {0};
     struct fz_metadata *m = create_nested(&arena);
-    const struct fz_partition_field bucket = {.source_id = 1, .name = "a_bucket", .transform = {.kind = FZ_TRANSFORM_BUCKET, .param = 4}};
-    const struct fz_partition_field odd = {.source_id = 6, .name = "odd name-1", .transform = {.kind = FZ_TRANSFORM_IDENTITY}};
-    const struct fz_partition_field fresh = {.source_id = 1, .name = "a_bucket_8", .transform = {.kind = FZ_TRANSFORM_BUCKET, .param = 8}};
+    const struct fz_partition_field bucket = {
+        .source_id = 1, .name = "a_bucket", .transform = {.kind = FZ_TRANSFORM_BUCKET, .param = 4}};
+    const struct fz_partition_field odd = {
+        .source_id = 6, .name = "odd name-1", .transform = {.kind = FZ_TRANSFORM_IDENTITY}};
+    const struct fz_partition_field fresh = {
+        .source_id = 1, .name = "a_bucket_8", .transform = {.kind = FZ_TRANSFORM_BUCKET, .param = 8}};
     const struct fz_partition_field one[] = {odd, fresh}, two[] = {bucket};
     const struct fz_partition_spec specs[] = {{0, one, 2}, {0, two, 1}, {0, one, 2}};
     struct fz_update u[2] = {{.kind = FZ_UPDATE_ADD_SPEC}, {.kind = FZ_UPDATE_SET_DEFAULT_SPEC, .u.id = -1}};
@@ -198,24 +221,29 @@ static void specs_orders_and_schemas(void **state) {
     assert_int_equal(all->n_fields, 4);
     assert_int_equal(all->fields[3].id, 1003);
     // Sort orders count from 1; the unsorted one is 0.
-    const struct fz_sort_field by_a = {.source_id = 1, .transform = {.kind = FZ_TRANSFORM_IDENTITY}, .nulls_last = false};
+    const struct fz_sort_field by_a = {
+        .source_id = 1, .transform = {.kind = FZ_TRANSFORM_IDENTITY}, .nulls_last = false};
     const struct fz_sort_order sorted = {0, &by_a, 1}, unsorted = {0};
-    const struct fz_update order[] = {{.kind = FZ_UPDATE_ADD_SORT_ORDER, .u.order = &sorted}, {.kind = FZ_UPDATE_SET_DEFAULT_SORT_ORDER, .u.id = -1}};
-    const struct fz_update back[] = {{.kind = FZ_UPDATE_ADD_SORT_ORDER, .u.order = &unsorted}, {.kind = FZ_UPDATE_SET_DEFAULT_SORT_ORDER, .u.id = -1}};
+    const struct fz_update order[] = {{.kind = FZ_UPDATE_ADD_SORT_ORDER, .u.order = &sorted},
+                                      {.kind = FZ_UPDATE_SET_DEFAULT_SORT_ORDER, .u.id = -1}};
+    const struct fz_update back[] = {{.kind = FZ_UPDATE_ADD_SORT_ORDER, .u.order = &unsorted},
+                                     {.kind = FZ_UPDATE_SET_DEFAULT_SORT_ORDER, .u.id = -1}};
     m = apply(m, order, 2, 3000);
     assert_int_equal(m->default_sort_order_id, 1);
     m = apply(m, back, 2, 3000);
     assert_int_equal(m->default_sort_order_id, 0);
     // An equal schema is not added twice; a new one raises last-column-id; the default spec's source must stay.
     struct fz_schema schema = *fz_metadata_current_schema(m);
-    const struct fz_update same[] = {{.kind = FZ_UPDATE_ADD_SCHEMA, .u.schema = &schema}, {.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1}};
+    const struct fz_update same[] = {{.kind = FZ_UPDATE_ADD_SCHEMA, .u.schema = &schema},
+                                     {.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1}};
     m = apply(m, same, 2, 3000);
     assert_int_equal(m->n_schemas, 1);
     const struct fz_field longer[] = {{.id = 1, .name = "a", .type = fz_type_primitive(FZ_TYPE_LONG)},
                                       {.id = 6, .name = "odd name-1", .type = fz_type_primitive(FZ_TYPE_STRING)},
                                       {.id = 16, .name = "n", .type = fz_type_primitive(FZ_TYPE_STRING)}};
     schema = (struct fz_schema){.type = fz_type_struct(&arena, longer, 3)};
-    const struct fz_update other[] = {{.kind = FZ_UPDATE_ADD_SCHEMA, .u.schema = &schema}, {.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1}};
+    const struct fz_update other[] = {{.kind = FZ_UPDATE_ADD_SCHEMA, .u.schema = &schema},
+                                      {.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1}};
     m = apply(m, other, 2, 3000);
     assert_int_equal(m->current_schema_id, 1);
     assert_int_equal(m->last_column_id, 16);
@@ -232,10 +260,11 @@ static void requirements(void **state) {
     struct fz_arena arena = {0};
     struct fz_metadata *m = create_nested(&arena);
     struct fz_err err = FZ_ERR_INIT;
-    const struct fz_requirement good[] = {{FZ_REQUIRE_UUID, m->table_uuid, 0},       {FZ_REQUIRE_REF_SNAPSHOT, "main", -1},
-                                          {FZ_REQUIRE_LAST_FIELD_ID, NULL, 15},      {FZ_REQUIRE_CURRENT_SCHEMA_ID, NULL, 0},
-                                          {FZ_REQUIRE_LAST_PARTITION_ID, NULL, 1002}, {FZ_REQUIRE_DEFAULT_SPEC_ID, NULL, 0},
-                                          {FZ_REQUIRE_DEFAULT_SORT_ORDER_ID, NULL, 0}};
+    const struct fz_requirement good[] = {
+        {FZ_REQUIRE_UUID, m->table_uuid, 0},        {FZ_REQUIRE_REF_SNAPSHOT, "main", -1},
+        {FZ_REQUIRE_LAST_FIELD_ID, NULL, 15},       {FZ_REQUIRE_CURRENT_SCHEMA_ID, NULL, 0},
+        {FZ_REQUIRE_LAST_PARTITION_ID, NULL, 1002}, {FZ_REQUIRE_DEFAULT_SPEC_ID, NULL, 0},
+        {FZ_REQUIRE_DEFAULT_SORT_ORDER_ID, NULL, 0}};
     FZ_OK_OR_FAIL(fz_requirements_check(good, sizeof good / sizeof good[0], m, &err), &err);
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct fz_requirement bad = good[i];
@@ -253,7 +282,8 @@ static void requirements(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(ids_as_spark_gives_them), FZ_TEST(snapshots_and_logs), FZ_TEST(row_ids_after_an_upgrade),
-                                       FZ_TEST(specs_orders_and_schemas), FZ_TEST(requirements)};
+    const struct CMUnitTest tests[] = {FZ_TEST(ids_as_spark_gives_them), FZ_TEST(snapshots_and_logs),
+                                       FZ_TEST(row_ids_after_an_upgrade), FZ_TEST(specs_orders_and_schemas),
+                                       FZ_TEST(requirements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
