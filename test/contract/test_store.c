@@ -210,6 +210,31 @@ static void listing_goes_down_one_folder_only(struct fixture *f) {
     assert_int_equal(calls, 1);
 }
 
+static void folders_can_be_empty_and_go_whole(struct fixture *f) {
+    struct fz_err err = FZ_ERR_INIT;
+    static const char *const names[] = {"t/a", "t/d/x", "t/d/y", "t/d.e/z", "t/d-e", "u/v"};
+    for (size_t i = 0; i < 6; i++) {
+        FZ_OK_OR_FAIL(fz_store_put(f->store, at(f, names[i]), "1", 1, false, &err), &err);
+    }
+    FZ_OK_OR_FAIL(fz_store_make_folder(f->store, at(f, "t/empty/inner/"), &err), &err);
+    FZ_OK_OR_FAIL(fz_store_make_folder(f->store, at(f, "t/empty/inner"), &err), &err); // again is fine
+    struct seen seen = {.skip = strlen(f->root)};
+    FZ_OK_OR_FAIL(fz_store_list_folder(f->store, at(f, "t/"), note_entry, &seen, &err), &err);
+    assert_int_equal(seen.n, 5);
+    assert_true(was_seen(&seen, "t/a") && was_seen(&seen, "t/d") && was_seen(&seen, "t/d.e") &&
+                was_seen(&seen, "t/d-e") && was_seen(&seen, "t/empty"));
+    assert_int_equal(seen.bytes, (size_t)(2 - 3)); // two files of a byte, three folders of -1
+    seen = (struct seen){.skip = strlen(f->root)};
+    FZ_OK_OR_FAIL(fz_store_list(f->store, at(f, "t"), note_entry, &seen, &err), &err);
+    assert_int_equal(seen.n, 5); // no folders
+    FZ_OK_OR_FAIL(fz_store_remove_folder(f->store, at(f, "t"), &err), &err);
+    FZ_OK_OR_FAIL(fz_store_remove_folder(f->store, at(f, "t"), &err), &err);
+    seen = (struct seen){.skip = strlen(f->root)};
+    FZ_OK_OR_FAIL(fz_store_list_folder(f->store, f->root, note_entry, &seen, &err), &err);
+    assert_int_equal(seen.n, 1);
+    assert_true(was_seen(&seen, "u"));
+}
+
 static void a_writer_shows_nothing_before_close(struct fixture *f) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_writer *writer = NULL;
@@ -315,6 +340,7 @@ ON_EVERY_STORE(ranges_come_together)
 ON_EVERY_STORE(reads_beyond_the_end_are_corrupt)
 ON_EVERY_STORE(a_fired_token_stops_the_wait)
 ON_EVERY_STORE(listing_goes_down_one_folder_only)
+ON_EVERY_STORE(folders_can_be_empty_and_go_whole)
 ON_EVERY_STORE(a_writer_shows_nothing_before_close)
 ON_EVERY_STORE(an_aborted_writer_leaves_nothing)
 ON_EVERY_STORE(only_one_of_many_puts_wins)
@@ -358,6 +384,16 @@ static void stale_unfinished_files_are_listed(void **state) {
     close_fixture(&f);
 }
 
+static void durable_files_are_written_too(void **state) {
+    (void)state;
+    struct fixture f;
+    open_fixture(&f, "path");
+    fz_store_local_set_durable(f.store, true);
+    put_and_read(&f);
+    put_if_absent_decides(&f);
+    close_fixture(&f);
+}
+
 static void the_router_names_an_unknown_scheme(void **state) {
     (void)state;
     struct fixture f;
@@ -387,11 +423,13 @@ int main(void) {
         FZ_TEST(every_reads_beyond_the_end_are_corrupt),
         FZ_TEST(every_a_fired_token_stops_the_wait),
         FZ_TEST(every_listing_goes_down_one_folder_only),
+        FZ_TEST(every_folders_can_be_empty_and_go_whole),
         FZ_TEST(every_a_writer_shows_nothing_before_close),
         FZ_TEST(every_an_aborted_writer_leaves_nothing),
         FZ_TEST(every_only_one_of_many_puts_wins),
         FZ_TEST(local_errors_say_what_and_where),
         FZ_TEST(stale_unfinished_files_are_listed),
+        FZ_TEST(durable_files_are_written_too),
         FZ_TEST(the_router_names_an_unknown_scheme),
         FZ_TEST(schemes),
     };
