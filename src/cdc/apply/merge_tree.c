@@ -360,6 +360,28 @@ static void build_clauses(struct builder *b, struct fz_apply_merge *out) {
     out->bound.n_clauses = n;
 }
 
+static enum fz_code check_name(struct builder *b, const char *what, const char *name, struct fz_err *err) {
+    struct fz_map_entry *entry = fz_map_find(&b->table->by_name, fz_str_of(name));
+    if (entry != NULL && field_of_column(b, (size_t)entry->value.i64) != SIZE_MAX) {
+        return FZ_OK;
+    }
+    fz_fail(err, FZ_INVALID_ARG, "table %s: %s names %s, which is no column of it", b->table->match, what, name);
+    fz_err_at(err, b->config->line, b->config->column);
+    return FZ_INVALID_ARG;
+}
+
+static enum fz_code check_names(struct builder *b, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t i = 0; b->config != NULL && b->table->n_columns > 0 && i < b->config->n_order_by; i++) {
+        FZ_TRY(check_name(b, "order_by", b->config->order_by[i], err));
+    }
+    if (b->config != NULL && b->table->n_columns > 0 && b->config->guard != NULL) {
+        FZ_TRY(check_name(b, "guard", b->config->guard, err));
+    }
+out:
+    return rc;
+}
+
 enum fz_code fz_apply_build_merge(struct fz_apply *apply, const struct fz_fold *fold, struct fz_arena *arena, struct fz_apply_merge *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_apply_table *t = fold->table->apply_state;
@@ -372,6 +394,7 @@ enum fz_code fz_apply_build_merge(struct fz_apply *apply, const struct fz_fold *
         out->has_upserts = out->has_upserts || !fold->rows[i]->is_delete;
     }
     FZ_TRY(plan_source(&b, err));
+    FZ_TRY(check_names(&b, err));
     FZ_TRY(build_on(&b, &out->bound.on, err));
     build_clauses(&b, out);
     if (b.failed) {
