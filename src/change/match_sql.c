@@ -193,6 +193,8 @@ static enum fz_code print_from(const struct fz_change *c, struct fz_buf *sql, st
     }
     if (c->has_not_matched && !c->has_matched && !c->has_by_source) {
         fz_buf_printf(sql, " FROM fz_src AS r1 ANTI JOIN fz_scan(%" PRId64 ") AS r0 ON ", c->target_scan_id);
+    } else if (c->has_by_source && !c->has_matched && !c->has_not_matched) {
+        fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 ANTI JOIN fz_src AS r1 ON ", c->target_scan_id);
     } else {
         const char *join = c->has_by_source ? (c->has_not_matched ? "FULL" : "LEFT") : c->has_not_matched ? "RIGHT" : "INNER";
         fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 %s JOIN fz_src AS r1 ON ", c->target_scan_id, join);

@@ -85,7 +85,7 @@ static void count_rows(struct fz_change *c, const struct fz_batch *batch) {
             s.rows_updated++;
             *(by_source ? &s.by_source_updated : &s.matched_updated) += 1;
             break;
-        case FZ_MERGE_DELETE: // an unconditional DELETE may match a row several times; it is deleted once
+        case FZ_MERGE_DELETE: // an unconditional DELETE may match a row several times: Spark counts the matches
             s.rows_deleted++;
             *(by_source ? &s.by_source_deleted : &s.matched_deleted) += 1;
             break;
@@ -161,27 +161,9 @@ out:
 
 static const struct fz_sink_vtable ROW_SINK = {.push = push};
 
-// A row that several source rows delete is deleted once: Spark counts it once too.
-static void correct_deletes(struct fz_change *c) {
-    if (c->bound->check_cardinality || c->has_update) {
-        return;
-    }
-    int64_t changed = 0;
-    for (size_t i = 0; i < c->plan->n_files; i++) {
-        changed += c->files[i].changed != NULL ? fz_positions_count(c->files[i].changed) : 0;
-    }
-    int64_t twice = c->stats.rows_deleted - changed;
-    c->stats.rows_deleted -= twice;
-    c->stats.matched_deleted -= c->has_by_source ? 0 : twice;
-}
-
 static enum fz_code drive(struct fz_change *c, const char *sql, size_t n_fields, bool positions_only, struct fz_err *err) {
     struct row_sink sink = {.base = {&ROW_SINK}, .change = c, .positions_only = positions_only};
-    enum fz_code rc = fz_duck_run_into(c->context->duck, sql, c->sink_fields, n_fields, &sink.base, NULL, err);
-    if (rc == FZ_OK) {
-        correct_deletes(c);
-    }
-    return rc;
+    return fz_duck_run_into(c->context->duck, sql, c->sink_fields, n_fields, &sink.base, NULL, err);
 }
 
 enum fz_code fz_change_run_match(struct fz_change *c, struct fz_err *err) {
