@@ -276,7 +276,10 @@ static void bad_records_go_to_the_quarantine(void **state) {
     run_ok(&w, &stats);
     assert_int_equal(stats.quarantined, 4);
     expect_rows(&w, "t", "c1 || ':' || c2", "1:a 4:d");
-    expect_rows(&w, "bad", "c2 || ':' || c3 || ':' || c4", "0:1:BAD_VALUE 0:2:UNKNOWN_OP 0:3:BAD_VALUE 0:621:BAD_JSON");
+    char want[200];
+    size_t at = strlen(PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "\"x\"", "\"b\"", "11") PUT("2", "z", "2", "\"b\"", "12"));
+    snprintf(want, sizeof want, "0:1:BAD_VALUE 0:2:UNKNOWN_OP 0:3:BAD_VALUE 0:%zu:BAD_JSON", at); // that line has no offset of its own
+    expect_rows(&w, "bad", "c2 || ':' || c3 || ':' || c4", want);
     run_ok(&w, &stats);
     assert_string_equal(w.lines.ptr, "0 changes\n");
     assert_int_equal(n_snapshots(&w, "bad"), 1);
