@@ -54,6 +54,9 @@ static void make_table(void) {
     timestamp_element = (struct fz_field){.name = "element", .type = fz_type_primitive(FZ_TYPE_TIMESTAMP)};
     add_rows(fz_kernels_cast, fz_n_kernels_cast);
     add_rows(fz_kernels_number, fz_n_kernels_number);
+    add_rows(fz_kernels_hash, fz_n_kernels_hash);
+    add_rows(fz_kernels_regex, fz_n_kernels_regex);
+    add_rows(fz_kernels_time, fz_n_kernels_time);
 }
 
 const struct fz_scalar_kernel *fz_sql_kernels(size_t *n) {

@@ -198,7 +198,8 @@ static void put_dec(struct fz_column *out, size_t i, bool ok, __int128 v) {
         EACH(i) {                                                                                                      \
             __int128 a = fz_col_dec(&args[0], i), b = fz_col_dec(&args[1], i), v = 0;                                  \
             int s = n_args > 2 ? (int)fz_col_i64(&args[2], i) : 0;                                                     \
-            put_dec(out, i, (expression), v);                                                                          \
+            bool ok = (expression);                                                                                    \
+            put_dec(out, i, ok, v);                                                                                    \
         }                                                                                                              \
         return FZ_OK;                                                                                                  \
     }

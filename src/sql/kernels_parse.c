@@ -259,6 +259,7 @@ static bool read_zone(struct cursor *c, struct fz_text_time *out) {
 static bool read_time(struct cursor *c, struct fz_text_time *out) {
     int h = 0, m = 0, s = 0;
     int64_t us = 0;
+    bool seconds = false;
     if (digits(c, 1, 2, &h) < 0 || h > 23) {
         return false;
     }
@@ -272,6 +273,7 @@ static bool read_time(struct cursor *c, struct fz_text_time *out) {
             if (digits(c, 1, 2, &s) < 0 || s > 59) {
                 return false;
             }
+            seconds = true;
             if (c->p < c->end && *c->p == '.') {
                 c->p++;
                 int n = 0;
@@ -287,7 +289,7 @@ static bool read_time(struct cursor *c, struct fz_text_time *out) {
         return false; // a bare number is no time
     }
     out->local_us += ((int64_t)h * 3600 + m * 60 + s) * 1000000 + us;
-    return c->p == c->end || read_zone(c, out);
+    return c->p == c->end || (seconds && read_zone(c, out)); // a zone only behind seconds
 }
 
 bool fz_text_to_time(struct fz_str s, struct fz_text_time *out) {

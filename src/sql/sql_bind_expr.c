@@ -4,19 +4,19 @@
 
 const struct fz_expr *fz_bind_text(fz_binder *b, const char *text) {
     struct fz_value v = {.type = fz_sql_type(FZ_TYPE_STRING), .u.bytes = {text, strlen(text)}};
-    return fz_expr_literal(b->arena, &v);
+    return fz_sql_literal(b->arena, &v);
 }
 const struct fz_expr *fz_bind_int(fz_binder *b, enum fz_type_id id, int64_t i) {
     struct fz_value v = {.type = fz_sql_type(id), .u.i64 = i};
-    return fz_expr_literal(b->arena, &v);
+    return fz_sql_literal(b->arena, &v);
 }
 const struct fz_expr *fz_bind_bool(fz_binder *b, bool value) {
     struct fz_value v = {.type = fz_sql_type(FZ_TYPE_BOOLEAN), .u.boolean = value};
-    return fz_expr_literal(b->arena, &v);
+    return fz_sql_literal(b->arena, &v);
 }
 const struct fz_expr *fz_bind_null(fz_binder *b, const struct fz_type *type) {
     struct fz_value v = fz_value_null(type);
-    return fz_expr_literal(b->arena, &v);
+    return fz_sql_literal(b->arena, &v);
 }
 
 enum fz_code fz_bind_type_error(fz_binder *b, const char *condition, const char *fmt, ...) {
@@ -680,7 +680,7 @@ static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct
     struct fz_sql_query *q;
     switch (e->kind) {
     case FZ_AST_LITERAL:
-        *out = fz_expr_literal(b->arena, e->literal);
+        *out = fz_sql_literal(b->arena, e->literal);
         FZ_SOME(b, *out);
         return FZ_OK;
     case FZ_AST_NAME:

@@ -178,6 +178,7 @@ int fz_sql_interval_parse(struct fz_str text, const struct fz_type *type, int64_
 
 // sql_fold.c
 const struct fz_expr *fz_sql_fold(struct fz_arena *arena, const struct fz_expr *expr, const char *zone); // same tree when nothing folds
+const struct fz_expr *fz_sql_literal(struct fz_arena *arena, const struct fz_value *value); // copies the value (not its bytes)
 bool fz_expr_is_literal(const struct fz_expr *e);
 bool fz_expr_same(const struct fz_expr *a, const struct fz_expr *b);
 const struct fz_expr *fz_sql_prune_form(struct fz_arena *arena, const struct fz_expr *conjunct); // for fz_sql_scan.filter

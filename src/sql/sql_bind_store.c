@@ -154,7 +154,7 @@ enum fz_code fz_bind_store(fz_binder *b, const struct fz_expr *value, const stru
 }
 
 const struct fz_expr *fz_bind_default(fz_binder *b, const struct fz_field *column) {
-    return column->write_default != NULL ? fz_expr_literal(b->arena, column->write_default) : fz_bind_null(b, column->type);
+    return column->write_default != NULL ? fz_sql_literal(b->arena, column->write_default) : fz_bind_null(b, column->type);
 }
 
 enum fz_code fz_sql_store_cast(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_expr *value, const struct fz_type *type, const char *column,

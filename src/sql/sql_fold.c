@@ -6,6 +6,11 @@
 
 #include <math.h>
 
+const struct fz_expr *fz_sql_literal(struct fz_arena *arena, const struct fz_value *value) {
+    const struct fz_value *copy = fz_arena_memdup(arena, value, sizeof *value);
+    return copy ? fz_expr_literal(arena, copy) : NULL;
+}
+
 bool fz_expr_is_literal(const struct fz_expr *e) {
     return e->kind == FZ_EXPR_LITERAL;
 }
@@ -259,7 +264,7 @@ static const struct fz_expr *fold_negative(struct fz_arena *arena, const struct 
             return e;
         }
     }
-    const struct fz_expr *lit = fz_expr_literal(arena, &v);
+    const struct fz_expr *lit = fz_sql_literal(arena, &v);
     return lit ? lit : e;
 }
 
@@ -274,7 +279,7 @@ const struct fz_expr *fz_sql_fold(struct fz_arena *arena, const struct fz_expr *
     if (e->kind != FZ_EXPR_CAST || e->type->n_fields > 0 || !fold_value(e->args[0]->u.literal, e->type, zone, &v)) {
         return e;
     }
-    const struct fz_expr *lit = fz_expr_literal(arena, &v);
+    const struct fz_expr *lit = fz_sql_literal(arena, &v);
     return lit ? lit : e;
 }
 
@@ -337,7 +342,7 @@ static bool unwrap(struct fz_arena *arena, const struct fz_expr **column, const 
     } else {
         return false;
     }
-    const struct fz_expr *lit = fz_expr_literal(arena, &back);
+    const struct fz_expr *lit = fz_sql_literal(arena, &back);
     if (lit == NULL) {
         return false;
     }
@@ -374,7 +379,7 @@ static const struct fz_expr *prune_like(struct fz_arena *arena, const struct fz_
         return e;
     }
     struct fz_value v = {.type = fz_sql_type(FZ_TYPE_STRING), .u.bytes = {fz_arena_strndup(arena, p.ptr, n), n}};
-    const struct fz_expr *args[2] = {e->args[0], fz_expr_literal(arena, &v)};
+    const struct fz_expr *args[2] = {e->args[0], fz_sql_literal(arena, &v)};
     if (v.u.bytes.ptr == NULL || args[1] == NULL) {
         return e;
     }
