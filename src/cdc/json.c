@@ -60,6 +60,24 @@ enum fz_json_kind fz_json_peek(struct fz_json *json) {
 static bool string_end(struct fz_json *json, bool *escapes) {
     const char *p = json->p, *end = json->end;
     while (p < end) {
+        while (end - p >= 8) { // eight bytes without a quote, a backslash or a control character
+            const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+            uint64_t w, quote, backslash;
+            memcpy(&w, p, 8);
+            quote = w ^ ones * '"';
+            backslash = w ^ ones * '\\';
+            w = (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((w - ones * 0x20) & ~w)) & high;
+            if (w != 0) { // the lowest mark is exact, those above it may be carries
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+                p += __builtin_ctzll(w) / 8;
+#endif
+                break;
+            }
+            p += 8;
+        }
+        if (p >= end) {
+            break;
+        }
         unsigned char c = (unsigned char)*p;
         if (c == '"') {
             json->p = p + 1;
@@ -393,6 +411,38 @@ bool fz_json_skip(struct fz_json *json, struct fz_str *raw) {
         *raw = (struct fz_str){from, (size_t)(json->p - from)};
     }
     return true;
+}
+
+bool fz_json_pass(struct fz_json *json, struct fz_str *raw) {
+    static const unsigned char KIND[256] = {['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3};
+    enum fz_json_kind kind = fz_json_peek(json);
+    if (kind != FZ_JSON_OBJECT && kind != FZ_JSON_ARRAY) {
+        return fz_json_skip(json, raw);
+    }
+    const char *from = json->p, *end = json->end;
+    size_t depth = 0;
+    for (const char *p = from; p < end; p++) {
+        switch (KIND[(unsigned char)*p]) {
+        case 1:
+            for (p++; p < end && *p != '"'; p++) {
+                p += *p == '\\';
+            }
+            break;
+        case 2:
+            depth++;
+            break;
+        case 3:
+            if (--depth == 0) {
+                json->p = p + 1;
+                *raw = (struct fz_str){from, (size_t)(p + 1 - from)};
+                return true;
+            }
+            break;
+        default: // nothing that matters here
+            break;
+        }
+    }
+    return fail(json, "an object or array without end");
 }
 
 bool fz_json_at_end(struct fz_json *json) {

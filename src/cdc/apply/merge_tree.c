@@ -55,11 +55,13 @@ static const struct fz_expr *both(struct builder *b, const struct fz_expr *x, co
 }
 static const struct fz_expr *target(struct builder *b, size_t i) {
     const struct fz_field *f = &b->schema->fields[i];
-    return checked(b, fz_expr_column(b->arena, 0, f->id, f->name, f->type, true));
+    const char *name = fz_arena_printf(b->arena, "t.%s", f->name); // for `frazil check` and messages
+    return checked(b, fz_expr_column(b->arena, 0, f->id, name == NULL ? f->name : name, f->type, true));
 }
 static const struct fz_expr *source(struct builder *b, size_t i) {
     const struct fz_field *f = &b->fields[i];
-    return checked(b, fz_expr_column(b->arena, 1, f->id, f->name, f->type, f->type->id != FZ_TYPE_BOOLEAN));
+    const char *name = fz_arena_printf(b->arena, "s.%s", f->name);
+    return checked(b, fz_expr_column(b->arena, 1, f->id, name == NULL ? f->name : name, f->type, f->type->id != FZ_TYPE_BOOLEAN));
 }
 static const struct fz_expr *literal(struct builder *b, const struct fz_value *v) {
     return checked(b, fz_expr_literal(b->arena, v));
@@ -453,7 +455,7 @@ enum fz_code fz_apply_print_merge(struct fz_apply *apply, const struct fz_fold *
     struct fz_apply_merge merge;
     struct builder b = {.schema = fz_metadata_current_schema(t->metadata)->type};
     FZ_TRY(fz_apply_build_merge(apply, fold, &arena, &merge, err));
-    fz_buf_printf(out, "MERGE INTO %s USING batch ON ", t->dotted);
+    fz_buf_printf(out, "MERGE INTO %s AS t USING batch AS s ON ", t->dotted);
     fz_expr_print(out, merge.bound.on);
     for (size_t i = 0; i < merge.bound.n_clauses; i++) {
         print_clause(out, &b, &merge.bound.clauses[i]);

@@ -123,7 +123,7 @@ static const char *intern(struct file_source *s, struct fz_str topic, struct fz_
 static void set_nullable(struct fz_json *json, struct fz_str *out) {
     struct fz_str raw;
     bool is_null = fz_json_peek(json) == FZ_JSON_NULL;
-    if (fz_json_skip(json, &raw) && !is_null) {
+    if (fz_json_pass(json, &raw) && !is_null) { // checked when it is decoded
         *out = raw;
     }
 }
