@@ -44,16 +44,26 @@ static const struct {
     const char *name;
     enum fz_type_id id;
 } TYPES[] = {
-    {"boolean", FZ_TYPE_BOOLEAN},         {"byte", FZ_TYPE_INT},
-    {"tinyint", FZ_TYPE_INT},             {"short", FZ_TYPE_INT},
-    {"smallint", FZ_TYPE_INT},            {"int", FZ_TYPE_INT},
-    {"integer", FZ_TYPE_INT},             {"long", FZ_TYPE_LONG},
-    {"bigint", FZ_TYPE_LONG},             {"float", FZ_TYPE_FLOAT},
-    {"real", FZ_TYPE_FLOAT},              {"double", FZ_TYPE_DOUBLE},
-    {"date", FZ_TYPE_DATE},               {"time", FZ_TYPE_TIME},
-    {"timestamp_ntz", FZ_TYPE_TIMESTAMP}, {"timestamptz", FZ_TYPE_TIMESTAMPTZ},
-    {"timestamp_ltz", FZ_TYPE_TIMESTAMPTZ}, {"string", FZ_TYPE_STRING},
-    {"uuid", FZ_TYPE_UUID},               {"binary", FZ_TYPE_BINARY},
+    {"boolean", FZ_TYPE_BOOLEAN},
+    {"byte", FZ_TYPE_INT},
+    {"tinyint", FZ_TYPE_INT},
+    {"short", FZ_TYPE_INT},
+    {"smallint", FZ_TYPE_INT},
+    {"int", FZ_TYPE_INT},
+    {"integer", FZ_TYPE_INT},
+    {"long", FZ_TYPE_LONG},
+    {"bigint", FZ_TYPE_LONG},
+    {"float", FZ_TYPE_FLOAT},
+    {"real", FZ_TYPE_FLOAT},
+    {"double", FZ_TYPE_DOUBLE},
+    {"date", FZ_TYPE_DATE},
+    {"time", FZ_TYPE_TIME},
+    {"timestamp_ntz", FZ_TYPE_TIMESTAMP},
+    {"timestamptz", FZ_TYPE_TIMESTAMPTZ},
+    {"timestamp_ltz", FZ_TYPE_TIMESTAMPTZ},
+    {"string", FZ_TYPE_STRING},
+    {"uuid", FZ_TYPE_UUID},
+    {"binary", FZ_TYPE_BINARY},
 };
 
 // ---- types
@@ -155,7 +165,8 @@ out:
     return rc;
 }
 
-static enum fz_code parse_nested(struct type_text *t, struct fz_str word, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code parse_nested(struct type_text *t, struct fz_str word, const struct fz_type **out,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_type *a = NULL, *b = NULL;
     if (!type_char(t, '<')) {
@@ -211,22 +222,26 @@ static enum fz_code parse_type(struct type_text *t, const struct fz_type **out, 
     if (fz_str_ieq(word, FZ_STR_LIT("timestamp"))) {
         return parse_timestamp(t, out, err);
     }
-    if (fz_str_ieq(word, FZ_STR_LIT("decimal")) || fz_str_ieq(word, FZ_STR_LIT("numeric")) || fz_str_ieq(word, FZ_STR_LIT("dec"))) {
+    if (fz_str_ieq(word, FZ_STR_LIT("decimal")) || fz_str_ieq(word, FZ_STR_LIT("numeric")) ||
+        fz_str_ieq(word, FZ_STR_LIT("dec"))) {
         return parse_decimal(t, out, err);
     }
     if (fz_str_ieq(word, FZ_STR_LIT("fixed"))) {
         return parse_fixed(t, out, err);
     }
-    if (fz_str_ieq(word, FZ_STR_LIT("list")) || fz_str_ieq(word, FZ_STR_LIT("array")) || fz_str_ieq(word, FZ_STR_LIT("map")) ||
-        fz_str_ieq(word, FZ_STR_LIT("struct"))) {
+    if (fz_str_ieq(word, FZ_STR_LIT("list")) || fz_str_ieq(word, FZ_STR_LIT("array")) ||
+        fz_str_ieq(word, FZ_STR_LIT("map")) || fz_str_ieq(word, FZ_STR_LIT("struct"))) {
         return parse_nested(t, word, out, err);
     }
-    return type_error(t, "no such type. There are boolean, int, bigint, float, double, decimal(p,s), date, time, timestamp, timestamp_ntz, string, "
-                         "uuid, binary, fixed(n), array<…>, map<…,…>, struct<name:…>",
+    return type_error(t,
+                      "no such type. There are boolean, int, bigint, float, double, decimal(p,s), date, time, "
+                      "timestamp, timestamp_ntz, string, "
+                      "uuid, binary, fixed(n), array<…>, map<…,…>, struct<name:…>",
                       err);
 }
 
-enum fz_code fz_cdc_type_parse(struct fz_arena *arena, struct fz_str text, const struct fz_type **out, struct fz_err *err) {
+enum fz_code fz_cdc_type_parse(struct fz_arena *arena, struct fz_str text, const struct fz_type **out,
+                               struct fz_err *err) {
     struct type_text t = {.p = text.ptr, .end = text.ptr + text.len, .arena = arena, .whole = text};
     enum fz_code rc = parse_type(&t, out, err);
     if (rc == FZ_OK) {
@@ -239,10 +254,12 @@ enum fz_code fz_cdc_type_parse(struct fz_arena *arena, struct fz_str text, const
 }
 
 static bool has_no_zone(enum fz_cdc_encoding_kind kind) {
-    return kind == FZ_ENC_EPOCH_MILLIS || kind == FZ_ENC_EPOCH_MICROS || kind == FZ_ENC_EPOCH_NANOS || kind == FZ_ENC_ISO_LOCAL;
+    return kind == FZ_ENC_EPOCH_MILLIS || kind == FZ_ENC_EPOCH_MICROS || kind == FZ_ENC_EPOCH_NANOS ||
+           kind == FZ_ENC_ISO_LOCAL;
 }
 
-const struct fz_type *fz_cdc_type_settle(struct fz_arena *arena, const struct fz_type *type, const struct fz_cdc_encoding *encoding) {
+const struct fz_type *fz_cdc_type_settle(struct fz_arena *arena, const struct fz_type *type,
+                                         const struct fz_cdc_encoding *encoding) {
     static const struct fz_cdc_encoding none = {0};
     if (type->id == FZ_TYPE_TIMESTAMP && type->precision == 1) {
         return fz_type_primitive(has_no_zone(encoding->kind) ? FZ_TYPE_TIMESTAMP : FZ_TYPE_TIMESTAMPTZ);
@@ -282,11 +299,12 @@ static enum fz_code encoding_error(struct fz_str text, struct fz_err *err) {
             best = i;
         }
     }
-    return fz_fail(err, FZ_INVALID_ARG, "encoding \"%.*s\" is not known; did you mean %s%s?", (int)text.len, text.ptr, ENCODINGS[best].name,
-                   ENCODINGS[best].kind == FZ_ENC_DECIMAL_BYTES ? "(scale)" : "");
+    return fz_fail(err, FZ_INVALID_ARG, "encoding \"%.*s\" is not known; did you mean %s%s?", (int)text.len, text.ptr,
+                   ENCODINGS[best].name, ENCODINGS[best].kind == FZ_ENC_DECIMAL_BYTES ? "(scale)" : "");
 }
 
-static enum fz_code parse_encoding(struct fz_arena *arena, struct fz_str text, int depth, struct fz_cdc_encoding *out, struct fz_err *err) {
+static enum fz_code parse_encoding(struct fz_arena *arena, struct fz_str text, int depth, struct fz_cdc_encoding *out,
+                                   struct fz_err *err) {
     const char *open = memchr(text.ptr, '(', text.len);
     struct fz_str name = {text.ptr, open == NULL ? text.len : (size_t)(open - text.ptr)}, arg = {NULL, 0};
     if (open != NULL) {
@@ -309,8 +327,9 @@ static enum fz_code parse_encoding(struct fz_arena *arena, struct fz_str text, i
         if (fz_str_eq(arg, FZ_STR_LIT("in-schema"))) {
             out->scale = -1;
         } else if (!fz_parse_i64(arg, &scale) || scale < 0 || scale > 1000) {
-            return fz_fail(err, FZ_INVALID_ARG, "encoding \"%.*s\" needs its scale, as in decimal-bytes(2) or decimal-bytes(in-schema)", (int)text.len,
-                           text.ptr);
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "encoding \"%.*s\" needs its scale, as in decimal-bytes(2) or decimal-bytes(in-schema)",
+                           (int)text.len, text.ptr);
         } else {
             out->scale = (int)scale;
         }
@@ -324,7 +343,8 @@ static enum fz_code parse_encoding(struct fz_arena *arena, struct fz_str text, i
         }
         out->element = element;
         if (arg.len == 0) {
-            return fz_fail(err, FZ_INVALID_ARG, "encoding \"%.*s\" needs that of its elements, as in list(plain)", (int)text.len, text.ptr);
+            return fz_fail(err, FZ_INVALID_ARG, "encoding \"%.*s\" needs that of its elements, as in list(plain)",
+                           (int)text.len, text.ptr);
         }
         return parse_encoding(arena, arg, depth + 1, element, err);
     }
@@ -333,11 +353,13 @@ static enum fz_code parse_encoding(struct fz_arena *arena, struct fz_str text, i
     }
 }
 
-enum fz_code fz_cdc_encoding_parse(struct fz_arena *arena, struct fz_str text, struct fz_cdc_encoding *out, struct fz_err *err) {
+enum fz_code fz_cdc_encoding_parse(struct fz_arena *arena, struct fz_str text, struct fz_cdc_encoding *out,
+                                   struct fz_err *err) {
     return text.len == 0 ? fz_fail(err, FZ_INVALID_ARG, "an empty encoding") : parse_encoding(arena, text, 0, out, err);
 }
 
-static enum fz_code default_nested(struct fz_arena *arena, const struct fz_type *type, struct fz_cdc_encoding *out, struct fz_err *err) {
+static enum fz_code default_nested(struct fz_arena *arena, const struct fz_type *type, struct fz_cdc_encoding *out,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n = type->id == FZ_TYPE_STRUCT ? type->n_fields : 1;
     struct fz_cdc_encoding *inner = fz_arena_array(arena, n, sizeof *inner);
@@ -359,15 +381,23 @@ out:
     return rc;
 }
 
-enum fz_code fz_cdc_encoding_default(struct fz_arena *arena, const struct fz_type *type, struct fz_cdc_encoding *out, struct fz_err *err) {
+enum fz_code fz_cdc_encoding_default(struct fz_arena *arena, const struct fz_type *type, struct fz_cdc_encoding *out,
+                                     struct fz_err *err) {
     static const unsigned char BY_TYPE[] = {
-        [FZ_TYPE_BOOLEAN] = FZ_ENC_PLAIN,          [FZ_TYPE_INT] = FZ_ENC_PLAIN,
-        [FZ_TYPE_LONG] = FZ_ENC_PLAIN,             [FZ_TYPE_FLOAT] = FZ_ENC_NUMBER,
-        [FZ_TYPE_DOUBLE] = FZ_ENC_NUMBER,          [FZ_TYPE_DECIMAL] = FZ_ENC_DECIMAL_BYTES,
-        [FZ_TYPE_DATE] = FZ_ENC_EPOCH_DAYS,        [FZ_TYPE_TIME] = FZ_ENC_MICROS_OF_DAY,
-        [FZ_TYPE_TIMESTAMP] = FZ_ENC_EPOCH_MICROS, [FZ_TYPE_TIMESTAMPTZ] = FZ_ENC_ISO_ZONED,
-        [FZ_TYPE_STRING] = FZ_ENC_PLAIN,           [FZ_TYPE_UUID] = FZ_ENC_UUID_TEXT,
-        [FZ_TYPE_FIXED] = FZ_ENC_BASE64,           [FZ_TYPE_BINARY] = FZ_ENC_BASE64,
+        [FZ_TYPE_BOOLEAN] = FZ_ENC_PLAIN,
+        [FZ_TYPE_INT] = FZ_ENC_PLAIN,
+        [FZ_TYPE_LONG] = FZ_ENC_PLAIN,
+        [FZ_TYPE_FLOAT] = FZ_ENC_NUMBER,
+        [FZ_TYPE_DOUBLE] = FZ_ENC_NUMBER,
+        [FZ_TYPE_DECIMAL] = FZ_ENC_DECIMAL_BYTES,
+        [FZ_TYPE_DATE] = FZ_ENC_EPOCH_DAYS,
+        [FZ_TYPE_TIME] = FZ_ENC_MICROS_OF_DAY,
+        [FZ_TYPE_TIMESTAMP] = FZ_ENC_EPOCH_MICROS,
+        [FZ_TYPE_TIMESTAMPTZ] = FZ_ENC_ISO_ZONED,
+        [FZ_TYPE_STRING] = FZ_ENC_PLAIN,
+        [FZ_TYPE_UUID] = FZ_ENC_UUID_TEXT,
+        [FZ_TYPE_FIXED] = FZ_ENC_BASE64,
+        [FZ_TYPE_BINARY] = FZ_ENC_BASE64,
     };
     *out = (struct fz_cdc_encoding){0};
     if (type->n_fields > 0) {
@@ -380,7 +410,8 @@ enum fz_code fz_cdc_encoding_default(struct fz_arena *arena, const struct fz_typ
     if (out->kind == FZ_ENC_NONE) {
         struct fz_buf text = {0};
         fz_type_print(&text, type);
-        fz_fail(err, FZ_UNSUPPORTED, "columns of type %s cannot be filled from change events", text.ptr == NULL ? "?" : text.ptr);
+        fz_fail(err, FZ_UNSUPPORTED, "columns of type %s cannot be filled from change events",
+                text.ptr == NULL ? "?" : text.ptr);
         fz_buf_dispose(&text);
         return err == NULL ? FZ_UNSUPPORTED : err->code;
     }
@@ -389,11 +420,14 @@ enum fz_code fz_cdc_encoding_default(struct fz_arena *arena, const struct fz_typ
 
 #define BIT(id) (1u << (id))
 static const unsigned LEADS_TO[] = {
-    [FZ_ENC_PLAIN] = BIT(FZ_TYPE_BOOLEAN) | BIT(FZ_TYPE_INT) | BIT(FZ_TYPE_LONG) | BIT(FZ_TYPE_STRING) | BIT(FZ_TYPE_FLOAT) | BIT(FZ_TYPE_DOUBLE) |
-                     BIT(FZ_TYPE_DECIMAL),
-    [FZ_ENC_NUMBER] = BIT(FZ_TYPE_FLOAT) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_INT) | BIT(FZ_TYPE_LONG),
-    [FZ_ENC_DECIMAL_BYTES] = BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_STRING) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_LONG) | BIT(FZ_TYPE_INT),
-    [FZ_ENC_DECIMAL_STRING] = BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_STRING) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_LONG) | BIT(FZ_TYPE_INT),
+    [FZ_ENC_PLAIN] = BIT(FZ_TYPE_BOOLEAN) | BIT(FZ_TYPE_INT) | BIT(FZ_TYPE_LONG) | BIT(FZ_TYPE_STRING) |
+                     BIT(FZ_TYPE_FLOAT) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_DECIMAL),
+    [FZ_ENC_NUMBER] =
+        BIT(FZ_TYPE_FLOAT) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_INT) | BIT(FZ_TYPE_LONG),
+    [FZ_ENC_DECIMAL_BYTES] =
+        BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_STRING) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_LONG) | BIT(FZ_TYPE_INT),
+    [FZ_ENC_DECIMAL_STRING] =
+        BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_STRING) | BIT(FZ_TYPE_DOUBLE) | BIT(FZ_TYPE_LONG) | BIT(FZ_TYPE_INT),
     [FZ_ENC_STRUCT_SCALE] = BIT(FZ_TYPE_STRING) | BIT(FZ_TYPE_DECIMAL) | BIT(FZ_TYPE_DOUBLE),
     [FZ_ENC_UNSIGNED64] = BIT(FZ_TYPE_DECIMAL),
     [FZ_ENC_EPOCH_DAYS] = BIT(FZ_TYPE_DATE),
@@ -431,7 +465,8 @@ bool fz_cdc_encoding_fits(const struct fz_cdc_encoding *encoding, const struct f
     case FZ_ENC_LIST:
         return fz_cdc_encoding_fits(encoding->element, type->fields[0].type);
     case FZ_ENC_MAP:
-        return type->fields[0].type->id == FZ_TYPE_STRING && fz_cdc_encoding_fits(encoding->element, type->fields[1].type);
+        return type->fields[0].type->id == FZ_TYPE_STRING &&
+               fz_cdc_encoding_fits(encoding->element, type->fields[1].type);
     case FZ_ENC_STRUCT:
         for (size_t i = 0; i < type->n_fields; i++) {
             if (i >= encoding->n_fields || !fz_cdc_encoding_fits(&encoding->fields[i], type->fields[i].type)) {
@@ -440,7 +475,8 @@ bool fz_cdc_encoding_fits(const struct fz_cdc_encoding *encoding, const struct f
         }
         return true;
     case FZ_ENC_POINT:
-        return type->n_fields == 2 && type->fields[0].type->id == FZ_TYPE_DOUBLE && type->fields[1].type->id == FZ_TYPE_DOUBLE;
+        return type->n_fields == 2 && type->fields[0].type->id == FZ_TYPE_DOUBLE &&
+               type->fields[1].type->id == FZ_TYPE_DOUBLE;
     default: // no parts
         return true;
     }

@@ -57,8 +57,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_cdc_tables_add(struct fz_cdc_tables *tables, const struct fz_pipeline_table *config, const char *match, struct fz_cdc_table **out,
-                               struct fz_err *err) {
+enum fz_code fz_cdc_tables_add(struct fz_cdc_tables *tables, const struct fz_pipeline_table *config, const char *match,
+                               struct fz_cdc_table **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_cdc_table *table = NULL;
     if (tables->n >= 100000) {

@@ -1,6 +1,10 @@
 // The JSON reader: see json.h.
 #include "cdc/json.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/text.h"
 
 static bool fail(struct fz_json *json, const char *text) {
@@ -413,36 +417,66 @@ bool fz_json_skip(struct fz_json *json, struct fz_str *raw) {
     return true;
 }
 
+// What a byte means outside and inside of strings while brackets are counted.
+struct pass_state {
+    size_t depth;
+    bool in_string;
+    const char *escaped; // this byte is escaped by the backslash before it
+};
+
+// True when `p` closes the outermost bracket.
+static inline bool pass_byte(struct pass_state *s, const char *p) {
+    if (s->in_string) {
+        if (s->escaped == p) {
+            return false;
+        }
+        if (*p == '\\') {
+            s->escaped = p + 1;
+        } else if (*p == '"') {
+            s->in_string = false;
+        }
+        return false;
+    }
+    if (*p == '"') {
+        s->in_string = true;
+    } else if (*p == '{' || *p == '[') {
+        s->depth++;
+    } else if (*p == '}' || *p == ']') {
+        return --s->depth == 0;
+    }
+    return false;
+}
+
 bool fz_json_pass(struct fz_json *json, struct fz_str *raw) {
-    static const unsigned char KIND[256] = {['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3};
     enum fz_json_kind kind = fz_json_peek(json);
     if (kind != FZ_JSON_OBJECT && kind != FZ_JSON_ARRAY) {
         return fz_json_skip(json, raw);
     }
-    const char *from = json->p, *end = json->end;
-    size_t depth = 0;
-    for (const char *p = from; p < end; p++) {
-        switch (KIND[(unsigned char)*p]) {
-        case 1:
-            for (p++; p < end && *p != '"'; p++) {
-                p += *p == '\\';
-            }
-            break;
-        case 2:
-            depth++;
-            break;
-        case 3:
-            if (--depth == 0) {
-                json->p = p + 1;
-                *raw = (struct fz_str){from, (size_t)(p + 1 - from)};
-                return true;
-            }
-            break;
-        default: // nothing that matters here
-            break;
+    const char *from = json->p, *p = from, *end = json->end, *close = NULL;
+    struct pass_state s = {0};
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), open = _mm_set1_epi8('{'),
+                  shut = _mm_set1_epi8('}'), bit = _mm_set1_epi8(0x20);
+    for (; close == NULL && end - p >= 16; p += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p),
+                folded = _mm_or_si128(block, bit); // [ ] become { }
+        __m128i marks = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)),
+                                     _mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, shut)));
+        for (unsigned mask = (unsigned)_mm_movemask_epi8(marks); mask != 0 && close == NULL; mask &= mask - 1) {
+            const char *at = p + __builtin_ctz(mask);
+            close = pass_byte(&s, at) ? at : NULL;
         }
     }
-    return fail(json, "an object or array without end");
+#endif
+    for (; close == NULL && p < end; p++) {
+        close = pass_byte(&s, p) ? p : NULL;
+    }
+    if (close == NULL) {
+        return fail(json, "an object or array without end");
+    }
+    json->p = close + 1;
+    *raw = (struct fz_str){from, (size_t)(close + 1 - from)};
+    return true;
 }
 
 bool fz_json_at_end(struct fz_json *json) {

@@ -13,7 +13,15 @@ struct fz_json {
     const char *error; // static text, NULL while all is well
     struct fz_arena *arena; // for strings with escapes
 };
-enum fz_json_kind { FZ_JSON_END, FZ_JSON_NULL, FZ_JSON_BOOL, FZ_JSON_NUMBER, FZ_JSON_STRING, FZ_JSON_ARRAY, FZ_JSON_OBJECT };
+enum fz_json_kind {
+    FZ_JSON_END,
+    FZ_JSON_NULL,
+    FZ_JSON_BOOL,
+    FZ_JSON_NUMBER,
+    FZ_JSON_STRING,
+    FZ_JSON_ARRAY,
+    FZ_JSON_OBJECT
+};
 
 void fz_json_init(struct fz_json *json, struct fz_str text, struct fz_arena *arena);
 // Kind of the value that comes next, by its first character. END: nothing left, or a character that begins no value (error set).

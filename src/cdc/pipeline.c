@@ -53,7 +53,8 @@ static const struct fz_yaml_key COLUMN_KEYS[] = {
     {"formerly", NULL, "older names of a column are not there yet; rename: {old: new} maps one field"},
 };
 
-static enum fz_code read_column(struct fz_yaml *yaml, const char *name, yaml_node_t *key_node, yaml_node_t *value, void *target) {
+static enum fz_code read_column(struct fz_yaml *yaml, const char *name, yaml_node_t *key_node, yaml_node_t *value,
+                                void *target) {
     struct fz_pipeline_table *table = target;
     struct fz_pipeline_column *column = &table->columns[table->n_columns];
     struct column_read c = {column, NULL};
@@ -79,8 +80,8 @@ static enum fz_code read_column(struct fz_yaml *yaml, const char *name, yaml_nod
         struct fz_buf t = {0}, e = {0};
         fz_type_print_sql(&t, column->type);
         fz_cdc_encoding_print(&e, &column->encoding);
-        rc = fz_yaml_fail(yaml, c.encoding_node, FZ_INVALID_ARG, "column %s: values encoded as %s do not become %s", name, e.ptr == NULL ? "?" : e.ptr,
-                          t.ptr == NULL ? "?" : t.ptr);
+        rc = fz_yaml_fail(yaml, c.encoding_node, FZ_INVALID_ARG, "column %s: values encoded as %s do not become %s",
+                          name, e.ptr == NULL ? "?" : e.ptr, t.ptr == NULL ? "?" : t.ptr);
         fz_buf_dispose(&t);
         fz_buf_dispose(&e);
         goto out;
@@ -110,7 +111,8 @@ static enum fz_code read_into(struct fz_yaml *yaml, yaml_node_t *value, void *ta
 static enum fz_code read_table_key(struct fz_yaml *yaml, yaml_node_t *value, void *target) {
     struct fz_pipeline_table *table = target;
     enum fz_code rc = fz_yaml_texts(yaml, value, &table->key, &table->n_key);
-    return rc == FZ_OK && table->n_key == 0 ? fz_yaml_fail(yaml, value, FZ_INVALID_ARG, "key: at least one column") : rc;
+    return rc == FZ_OK && table->n_key == 0 ? fz_yaml_fail(yaml, value, FZ_INVALID_ARG, "key: at least one column")
+                                            : rc;
 }
 static enum fz_code read_order_by(struct fz_yaml *yaml, yaml_node_t *value, void *target) {
     struct fz_pipeline_table *table = target;
@@ -188,7 +190,8 @@ static enum fz_code read_keyless(struct fz_yaml *yaml, yaml_node_t *value, void 
     int which = 0;
     enum fz_code rc = fz_yaml_choice(yaml, value, names, COUNT(names), &which);
     if (rc == FZ_OK && which == 1) {
-        return fz_yaml_fail(yaml, value, FZ_UNSUPPORTED, "[UNSUPPORTED] keyless: match-rows is not there yet; use append, or give the table a key");
+        return fz_yaml_fail(yaml, value, FZ_UNSUPPORTED,
+                            "[UNSUPPORTED] keyless: match-rows is not there yet; use append, or give the table a key");
     }
     ((struct fz_pipeline_table *)target)->keyless_append = true;
     return rc;
@@ -198,13 +201,15 @@ struct pair_list {
     struct fz_property *items;
     size_t n;
 };
-static enum fz_code read_pair(struct fz_yaml *yaml, const char *key, yaml_node_t *key_node, yaml_node_t *value, void *target) {
+static enum fz_code read_pair(struct fz_yaml *yaml, const char *key, yaml_node_t *key_node, yaml_node_t *value,
+                              void *target) {
     struct pair_list *list = target;
     (void)key_node;
     list->items[list->n].key = key;
     return fz_yaml_text(yaml, value, &list->items[list->n++].value);
 }
-static enum fz_code read_pairs(struct fz_yaml *yaml, yaml_node_t *value, const char *what, struct fz_property **items, size_t *n) {
+static enum fz_code read_pairs(struct fz_yaml *yaml, yaml_node_t *value, const char *what, struct fz_property **items,
+                               size_t *n) {
     struct pair_list list = {0};
     if (value->type == YAML_MAPPING_NODE) {
         size_t count = (size_t)(value->data.mapping.pairs.top - value->data.mapping.pairs.start);
@@ -247,14 +252,16 @@ static const struct fz_yaml_key TABLE_KEYS[] = {
     {"history", NULL, "history tables (SCD2) are not there yet"},
 };
 
-static enum fz_code read_table(struct fz_yaml *yaml, const char *name, yaml_node_t *key_node, yaml_node_t *value, void *target) {
+static enum fz_code read_table(struct fz_yaml *yaml, const char *name, yaml_node_t *key_node, yaml_node_t *value,
+                               void *target) {
     struct fz_pipeline *p = target;
     struct fz_pipeline_table *table = &p->tables[p->n_tables];
     table->match = name;
     table->line = (int)key_node->start_mark.line + 1;
     table->column = (int)key_node->start_mark.column + 1;
     enum fz_code rc = FZ_OK;
-    if (value == NULL || value->type != YAML_SCALAR_NODE || value->data.scalar.length > 0) { // `"public.orders":` alone is fine
+    if (value == NULL || value->type != YAML_SCALAR_NODE ||
+        value->data.scalar.length > 0) { // `"public.orders":` alone is fine
         FZ_TRY(fz_yaml_map(yaml, value, name, TABLE_KEYS, COUNT(TABLE_KEYS), table));
     }
     p->n_tables++;
@@ -291,7 +298,9 @@ static enum fz_code read_format(struct fz_yaml *yaml, yaml_node_t *value, void *
     int which = 0;
     enum fz_code rc = fz_yaml_choice(yaml, value, names, COUNT(names), &which);
     if (rc == FZ_OK && which > 1) {
-        return fz_yaml_fail(yaml, value, FZ_UNSUPPORTED, "[UNSUPPORTED] format: %s is not there yet; there are debezium-json and debezium-flat", names[which]);
+        return fz_yaml_fail(yaml, value, FZ_UNSUPPORTED,
+                            "[UNSUPPORTED] format: %s is not there yet; there are debezium-json and debezium-flat",
+                            names[which]);
     }
     ((struct fz_pipeline *)target)->format = which == 1 ? FZ_FORMAT_DEBEZIUM_FLAT : FZ_FORMAT_DEBEZIUM_JSON;
     return rc;
@@ -308,7 +317,8 @@ static const struct fz_yaml_key FILE_KEYS[] = {
 static enum fz_code read_file(struct fz_yaml *yaml, yaml_node_t *value, void *target) {
     struct fz_pipeline *p = target;
     enum fz_code rc = fz_yaml_map(yaml, value, "file", FILE_KEYS, COUNT(FILE_KEYS), p);
-    return rc == FZ_OK && p->source_path == NULL ? fz_yaml_fail(yaml, value, FZ_INVALID_ARG, "file: path is missing") : rc;
+    return rc == FZ_OK && p->source_path == NULL ? fz_yaml_fail(yaml, value, FZ_INVALID_ARG, "file: path is missing")
+                                                 : rc;
 }
 static const struct fz_yaml_key SOURCE_KEYS[] = {
     {"file", read_file, NULL},
@@ -326,8 +336,10 @@ static enum fz_code read_name(struct fz_yaml *yaml, yaml_node_t *value, void *ta
     struct fz_pipeline *p = target;
     enum fz_code rc = fz_yaml_text(yaml, value, &p->name);
     for (const char *c = p->name; rc == FZ_OK && *c != 0; c++) {
-        if (!(*c == '_' || *c == '-' || *c == '.' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'))) {
-            return fz_yaml_fail(yaml, value, FZ_INVALID_ARG, "pipeline: a name is made of letters, digits, '-', '_' and '.'");
+        if (!(*c == '_' || *c == '-' || *c == '.' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+              (*c >= 'A' && *c <= 'Z'))) {
+            return fz_yaml_fail(yaml, value, FZ_INVALID_ARG,
+                                "pipeline: a name is made of letters, digits, '-', '_' and '.'");
         }
     }
     return rc;
@@ -341,7 +353,8 @@ static enum fz_code read_quarantine_table(struct fz_yaml *yaml, yaml_node_t *val
 static enum fz_code read_stop_after(struct fz_yaml *yaml, yaml_node_t *value, void *target) {
     return fz_yaml_count(yaml, value, 0, INT64_MAX, &((struct fz_pipeline *)target)->stop_after);
 }
-static const struct fz_yaml_key QUARANTINE_KEYS[] = {{"table", read_quarantine_table, NULL}, {"stop_after", read_stop_after, NULL}};
+static const struct fz_yaml_key QUARANTINE_KEYS[] = {{"table", read_quarantine_table, NULL},
+                                                     {"stop_after", read_stop_after, NULL}};
 static enum fz_code read_quarantine(struct fz_yaml *yaml, yaml_node_t *value, void *target) {
     return fz_yaml_map(yaml, value, "quarantine", QUARANTINE_KEYS, COUNT(QUARANTINE_KEYS), target);
 }
@@ -374,7 +387,8 @@ static enum fz_code read_or_rows(struct fz_yaml *yaml, yaml_node_t *value, void 
 static const struct fz_yaml_key COMMIT_KEYS[] = {{"every", read_every, NULL}, {"or_rows", read_or_rows, NULL}};
 static enum fz_code read_commit(struct fz_yaml *yaml, yaml_node_t *value, void *target) {
     if (value->type == YAML_SCALAR_NODE && strcmp((char *)value->data.scalar.value, "transactions") == 0) {
-        return fz_yaml_fail(yaml, value, FZ_UNSUPPORTED, "[UNSUPPORTED] commit: transactions is not there yet; use {every: 10s, or_rows: 500000}");
+        return fz_yaml_fail(yaml, value, FZ_UNSUPPORTED,
+                            "[UNSUPPORTED] commit: transactions is not there yet; use {every: 10s, or_rows: 500000}");
     }
     return fz_yaml_map(yaml, value, "commit", COMMIT_KEYS, COUNT(COMMIT_KEYS), target);
 }
@@ -397,7 +411,8 @@ static const char *name_of_file(struct fz_arena *arena, const char *file) {
     size_t len = dot == NULL || dot == base ? strlen(base) : (size_t)(dot - base);
     char *name = fz_arena_strndup(arena, base, len);
     for (char *c = name; c != NULL && *c != 0; c++) {
-        if (!(*c == '_' || *c == '-' || *c == '.' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z'))) {
+        if (!(*c == '_' || *c == '-' || *c == '.' || (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+              (*c >= 'A' && *c <= 'Z'))) {
             *c = '_';
         }
     }
@@ -406,12 +421,15 @@ static const char *name_of_file(struct fz_arena *arena, const char *file) {
 
 static enum fz_code check_whole(struct fz_yaml *yaml, struct fz_pipeline *p) {
     if (p->source_path == NULL) {
-        return fz_yaml_fail(yaml, NULL, FZ_INVALID_ARG, "source is missing; the shortest pipeline is source: {file: {path: \"events.jsonl\", records: kafka}}");
+        return fz_yaml_fail(
+            yaml, NULL, FZ_INVALID_ARG,
+            "source is missing; the shortest pipeline is source: {file: {path: \"events.jsonl\", records: kafka}}");
     }
     for (size_t i = 0; i < p->n_tables; i++) {
         const struct fz_pipeline_table *t = &p->tables[i];
         if (!p->records_kafka && p->format == FZ_FORMAT_DEBEZIUM_FLAT && t->n_key == 0 && !t->keyless_append) {
-            fz_fail(yaml->err, FZ_INVALID_ARG, "%s:%d:%d: %s: key is missing; flattened bare values carry none", yaml->file, t->line, t->column, t->match);
+            fz_fail(yaml->err, FZ_INVALID_ARG, "%s:%d:%d: %s: key is missing; flattened bare values carry none",
+                    yaml->file, t->line, t->column, t->match);
             fz_err_at(yaml->err, t->line, t->column);
             return FZ_INVALID_ARG;
         }
@@ -419,7 +437,8 @@ static enum fz_code check_whole(struct fz_yaml *yaml, struct fz_pipeline *p) {
     return FZ_OK;
 }
 
-static enum fz_code parse_document(yaml_document_t *document, const char *file, struct fz_pipeline *p, struct fz_err *err) {
+static enum fz_code parse_document(yaml_document_t *document, const char *file, struct fz_pipeline *p,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_yaml yaml = {document, file, &p->arena, err};
     yaml_node_t *root = yaml_document_get_root_node(document);
@@ -456,7 +475,8 @@ enum fz_code fz_pipeline_parse(struct fz_str text, const char *file, struct fz_p
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.ptr, text.len);
     if (!yaml_parser_load(&parser, &document)) {
         int line = (int)parser.problem_mark.line + 1, column = (int)parser.problem_mark.column + 1;
-        rc = fz_fail(err, FZ_INVALID_ARG, "%s:%d:%d: not YAML: %s", file, line, column, parser.problem == NULL ? "unreadable" : parser.problem);
+        rc = fz_fail(err, FZ_INVALID_ARG, "%s:%d:%d: not YAML: %s", file, line, column,
+                     parser.problem == NULL ? "unreadable" : parser.problem);
         fz_err_at(err, line, column);
         goto out;
     }
@@ -518,7 +538,8 @@ const struct fz_pipeline_table *fz_pipeline_match(const struct fz_pipeline *pipe
         const char *match = pipeline->tables[i].match;
         size_t len = strlen(match);
         bool same = len == name.len && memcmp(match, name.ptr, len) == 0;
-        bool ends = len < name.len && name.ptr[name.len - len - 1] == '.' && memcmp(name.ptr + name.len - len, match, len) == 0;
+        bool ends =
+            len < name.len && name.ptr[name.len - len - 1] == '.' && memcmp(name.ptr + name.len - len, match, len) == 0;
         if ((same || ends) && (best == NULL || len > best_len)) {
             best = &pipeline->tables[i];
             best_len = len;

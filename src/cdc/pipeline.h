@@ -16,7 +16,7 @@ struct fz_pipeline_column {
     const char *name;
     const struct fz_type *type; // NULL: only a default is given
     struct fz_cdc_encoding encoding; // kind NONE: not declared
-    const char *default_text;   // NULL: none
+    const char *default_text; // NULL: none
     int line, column;
 };
 struct fz_pipeline_table {
@@ -47,14 +47,14 @@ struct fz_pipeline {
     struct fz_arena arena;
     const char *file;
     const char *name, *catalog; // catalog NULL: the session's
-    const char *source_path;    // glob; relative to the working directory
-    bool records_kafka;         // else bare values
+    const char *source_path; // glob; relative to the working directory
+    bool records_kafka; // else bare values
     enum fz_pipeline_format format;
-    const char *placeholder;    // unavailable.value.placeholder of the connector
+    const char *placeholder; // unavailable.value.placeholder of the connector
     struct fz_pipeline_table *tables; // none: all tables are discovered
     size_t n_tables;
     struct fz_pipeline_table defaults; // what a discovered table gets
-    const char *quarantine_table;     // NULL: <pipeline>_quarantine beside the first table
+    const char *quarantine_table; // NULL: <pipeline>_quarantine beside the first table
     int64_t stop_after;
     int64_t commit_every_us, commit_rows, commit_bytes;
 };

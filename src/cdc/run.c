@@ -22,7 +22,8 @@ void fz_run_line(struct fz_run *run, const char *fmt, ...) {
 
 // ---- life
 
-enum fz_code fz_cdc_pipeline_open(const struct fz_cdc_session *session, const char *path, struct fz_cdc_pipeline **out, struct fz_err *err) {
+enum fz_code fz_cdc_pipeline_open(const struct fz_cdc_session *session, const char *path, struct fz_cdc_pipeline **out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_cdc_pipeline *p = NULL;
     FZ_NEW(p, err);
@@ -74,7 +75,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_run_open(struct fz_run *run, struct fz_cdc_pipeline *p, fz_cdc_line_fn line, void *ctx, struct fz_err *err) {
+enum fz_code fz_run_open(struct fz_run *run, struct fz_cdc_pipeline *p, fz_cdc_line_fn line, void *ctx,
+                         struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     *run = (struct fz_run){.p = p, .line = line, .line_ctx = ctx};
     run->tables = (struct fz_cdc_tables){.arena = &run->arena, .on_add = on_table, .on_add_ctx = run};
@@ -86,8 +88,12 @@ enum fz_code fz_run_open(struct fz_run *run, struct fz_cdc_pipeline *p, fz_cdc_l
     }
     FZ_TRY(fz_cdc_decoder_new(p->pipeline, &run->tables, &run->decoder, err));
     FZ_TRY(collect_start(run, err));
-    struct fz_source_file_options options = {.pattern = p->pipeline->source_path, .records_kafka = p->pipeline->records_kafka, .start = &run->start,
-                                             .arena = &run->arena, .cancel = p->session.cancel, .log = p->session.log};
+    struct fz_source_file_options options = {.pattern = p->pipeline->source_path,
+                                             .records_kafka = p->pipeline->records_kafka,
+                                             .start = &run->start,
+                                             .arena = &run->arena,
+                                             .cancel = p->session.cancel,
+                                             .log = p->session.log};
     FZ_TRY(fz_cdc_source_file_open(&options, &run->source, err));
 out:
     return rc;
@@ -126,15 +132,20 @@ static enum fz_code put_aside(struct fz_run *run, const struct fz_bad_record *re
     FZ_TRY(fz_quarantine_add(&run->quarantine, record, &added, err));
     run->stats.quarantined += added;
     if (run->stats.quarantined > p->stop_after) {
-        rc = fz_fail(err, FZ_LIMIT, "more than %" PRId64 " records had to be quarantined (quarantine: stop_after). The last one, topic %s, partition %d, offset "
-                                    "%" PRId64 ": %s: %s",
-                     p->stop_after, record->position.topic, (int)record->position.partition, record->position.offset, record->reason, record->text);
+        rc = fz_fail(
+            err, FZ_LIMIT,
+            "more than %" PRId64
+            " records had to be quarantined (quarantine: stop_after). The last one, topic %s, partition %d, offset "
+            "%" PRId64 ": %s: %s",
+            p->stop_after, record->position.topic, (int)record->position.partition, record->position.offset,
+            record->reason, record->text);
     }
 out:
     return rc;
 }
 
-static enum fz_code advance(struct fz_run *run, struct fz_cdc_table *table, const struct fz_cdc_record *record, struct fz_err *err) {
+static enum fz_code advance(struct fz_run *run, struct fz_cdc_table *table, const struct fz_cdc_record *record,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_map_entry *entry;
     bool added;
@@ -165,7 +176,10 @@ enum fz_code fz_run_record(struct fz_run *run, const struct fz_cdc_record *recor
         run->batch_changes++;
     }
     if (reason != NULL) {
-        struct fz_bad_record bad = {.position = record->position, .reason = reason, .text = text, .raw = record->raw,
+        struct fz_bad_record bad = {.position = record->position,
+                                    .reason = reason,
+                                    .text = text,
+                                    .raw = record->raw,
                                     .table = decoded.table == NULL ? NULL : decoded.table->match};
         FZ_TRY(put_aside(run, &bad, err));
     }
@@ -183,8 +197,11 @@ out:
 
 static enum fz_code lost_row(void *ctx, const struct fz_fold_row *row, struct fz_err *err) {
     struct fz_run *run = ctx;
-    struct fz_bad_record bad = {.position = row->position, .reason = "UNAVAILABLE_VALUE", .raw = row->raw,
-                                .text = "a value was not sent again and the table has no older one: the row is not there"};
+    struct fz_bad_record bad = {.position = row->position,
+                                .reason = "UNAVAILABLE_VALUE",
+                                .raw = row->raw,
+                                .text =
+                                    "a value was not sent again and the table has no older one: the row is not there"};
     return put_aside(run, &bad, err);
 }
 
@@ -196,8 +213,11 @@ static enum fz_code commit_table(struct fz_run *run, struct fz_fold *fold, struc
     run->stats.changes += s.rows_inserted + s.rows_updated + s.rows_deleted;
     run->stats.commits++;
     const struct fz_apply_table *target = fold->table->apply_state;
-    fz_run_line(run, "%s: %" PRId64 " events, %" PRId64 " inserted, %" PRId64 " updated, %" PRId64 " deleted · snapshot %" PRId64 " · %.2f s", target->dotted,
-                fold->n_changes, s.rows_inserted, s.rows_updated, s.rows_deleted, s.snapshot_id, (double)(fz_monotonic_us() - started) / 1e6);
+    fz_run_line(run,
+                "%s: %" PRId64 " events, %" PRId64 " inserted, %" PRId64 " updated, %" PRId64
+                " deleted · snapshot %" PRId64 " · %.2f s",
+                target->dotted, fold->n_changes, s.rows_inserted, s.rows_updated, s.rows_deleted, s.snapshot_id,
+                (double)(fz_monotonic_us() - started) / 1e6);
     FZ_FAIL_POINT("cdc.applied");
 out:
     return rc;
@@ -315,8 +335,11 @@ static void tell_what_was_odd(struct fz_run *run) {
             if (table->columns[c].n_beyond > 0) {
                 struct fz_buf type = {0};
                 fz_type_print_sql(&type, table->columns[c].type);
-                fz_log_write(log, 1, "table %s, column %s: %" PRId64 " values do not exist in type %s (infinity, NaN, 24:00:00) and were written as NULL",
-                             table->match, table->columns[c].name, table->columns[c].n_beyond, type.ptr == NULL ? "?" : type.ptr);
+                fz_log_write(log, 1,
+                             "table %s, column %s: %" PRId64
+                             " values do not exist in type %s (infinity, NaN, 24:00:00) and were written as NULL",
+                             table->match, table->columns[c].name, table->columns[c].n_beyond,
+                             type.ptr == NULL ? "?" : type.ptr);
                 fz_buf_dispose(&type);
             }
         }
@@ -326,7 +349,8 @@ static void tell_what_was_odd(struct fz_run *run) {
     }
 }
 
-enum fz_code fz_cdc_pipeline_run(struct fz_cdc_pipeline *p, bool once, fz_cdc_line_fn status, void *ctx, struct fz_cdc_stats *out, struct fz_err *err) {
+enum fz_code fz_cdc_pipeline_run(struct fz_cdc_pipeline *p, bool once, fz_cdc_line_fn status, void *ctx,
+                                 struct fz_cdc_stats *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t started = fz_monotonic_us();
     struct fz_run run;

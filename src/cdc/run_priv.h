@@ -20,7 +20,7 @@ struct fz_run {
     size_t cap_folds;
     struct fz_cdc_decoder *decoder;
     struct fz_cdc_source *source;
-    struct fz_map start;    // stream -> first offset wanted
+    struct fz_map start; // stream -> first offset wanted
     struct fz_quarantine quarantine;
     struct fz_cdc_stats stats;
     fz_cdc_line_fn line;
@@ -29,7 +29,8 @@ struct fz_run {
     int64_t batch_started_us, batch_changes, forced_until;
     int64_t n_unrouted;
 };
-enum fz_code fz_run_open(struct fz_run *run, struct fz_cdc_pipeline *p, fz_cdc_line_fn line, void *ctx, struct fz_err *err);
+enum fz_code fz_run_open(struct fz_run *run, struct fz_cdc_pipeline *p, fz_cdc_line_fn line, void *ctx,
+                         struct fz_err *err);
 void fz_run_close(struct fz_run *run);
 // Decodes one record and folds it in, or puts it into the quarantine.
 enum fz_code fz_run_record(struct fz_run *run, const struct fz_cdc_record *record, struct fz_err *err);

@@ -20,15 +20,20 @@ struct fz_yaml_key {
     const char *later;
 };
 // An error at a node.
-enum fz_code fz_yaml_fail(struct fz_yaml *yaml, const yaml_node_t *node, enum fz_code code, const char *fmt, ...) FZ_PRINTF(4, 5);
-enum fz_code fz_yaml_map(struct fz_yaml *yaml, yaml_node_t *node, const char *what, const struct fz_yaml_key *keys, size_t n_keys, void *target);
+enum fz_code fz_yaml_fail(struct fz_yaml *yaml, const yaml_node_t *node, enum fz_code code, const char *fmt, ...)
+    FZ_PRINTF(4, 5);
+enum fz_code fz_yaml_map(struct fz_yaml *yaml, yaml_node_t *node, const char *what, const struct fz_yaml_key *keys,
+                         size_t n_keys, void *target);
 // Calls `each` for every pair of a mapping whose keys are free text; keys given twice are refused.
 enum fz_code fz_yaml_pairs(struct fz_yaml *yaml, yaml_node_t *node, const char *what,
-                           enum fz_code (*each)(struct fz_yaml *yaml, const char *key, yaml_node_t *key_node, yaml_node_t *value, void *target),
+                           enum fz_code (*each)(struct fz_yaml *yaml, const char *key, yaml_node_t *key_node,
+                                                yaml_node_t *value, void *target),
                            void *target);
 enum fz_code fz_yaml_text(struct fz_yaml *yaml, yaml_node_t *node, const char **out);
-enum fz_code fz_yaml_texts(struct fz_yaml *yaml, yaml_node_t *node, const char ***out, size_t *n); // a list, or one text
-enum fz_code fz_yaml_count(struct fz_yaml *yaml, yaml_node_t *node, int64_t min, int64_t max, int64_t *out); // 500000, 500_000, 256MB is not
+enum fz_code fz_yaml_texts(struct fz_yaml *yaml, yaml_node_t *node, const char ***out,
+                           size_t *n); // a list, or one text
+enum fz_code fz_yaml_count(struct fz_yaml *yaml, yaml_node_t *node, int64_t min, int64_t max,
+                           int64_t *out); // 500000, 500_000, 256MB is not
 enum fz_code fz_yaml_bool(struct fz_yaml *yaml, yaml_node_t *node, bool *out);
 // One of `names`; *out is its index.
 enum fz_code fz_yaml_choice(struct fz_yaml *yaml, yaml_node_t *node, const char *const *names, size_t n, int *out);

@@ -3,8 +3,8 @@
 
 #include "change/table_writer.h"
 
-enum fz_code fz_apply_summary(struct fz_apply *apply, const struct fz_map *positions, struct fz_arena *arena, struct fz_property **out, size_t *n,
-                              struct fz_err *err) {
+enum fz_code fz_apply_summary(struct fz_apply *apply, const struct fz_map *positions, struct fz_arena *arena,
+                              struct fz_property **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf text = {0};
     struct fz_property *items = fz_arena_array(arena, 3, sizeof *items);
@@ -34,8 +34,9 @@ enum fz_code fz_apply_check_head(void *ctx, const struct fz_metadata *head, stru
         return FZ_OK;
     }
     h->is_other_instance = true;
-    return fz_fail(err, FZ_CONFLICT, "table %s: another instance of pipeline %s has committed to it; only one may run at a time", h->target->dotted,
-                   h->apply->pipeline->name);
+    return fz_fail(err, FZ_CONFLICT,
+                   "table %s: another instance of pipeline %s has committed to it; only one may run at a time",
+                   h->target->dotted, h->apply->pipeline->name);
 }
 
 enum fz_code fz_apply_reload(struct fz_apply *apply, struct fz_apply_table *target, struct fz_err *err) {
@@ -52,7 +53,8 @@ out:
     return rc;
 }
 
-static enum fz_code copy_rows(struct fz_source *source, struct fz_table_writer *writer, struct fz_change_stats *stats, struct fz_err *err) {
+static enum fz_code copy_rows(struct fz_source *source, struct fz_table_writer *writer, struct fz_change_stats *stats,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_batch batch = {0};
     void *reader = NULL;
@@ -85,8 +87,9 @@ out:
     return rc;
 }
 
-enum fz_code fz_apply_append(struct fz_apply *apply, struct fz_apply_table *target, struct fz_source *source, const struct fz_property *summary, size_t n_summary,
-                             struct fz_change_stats *out, struct fz_err *err) {
+enum fz_code fz_apply_append(struct fz_apply *apply, struct fz_apply_table *target, struct fz_source *source,
+                             const struct fz_property *summary, size_t n_summary, struct fz_change_stats *out,
+                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t started = fz_monotonic_us();
     struct fz_arena arena = {0};
@@ -97,8 +100,10 @@ enum fz_code fz_apply_append(struct fz_apply *apply, struct fz_apply_table *targ
     struct fz_commit_result result = {0};
     struct fz_apply_head head = {apply, target, false};
     fz_uuid_v4(operation_id);
-    struct fz_table_writer_options options = {
-        .store = apply->session->store, .metadata = target->metadata, .operation_id = operation_id, .cancel = apply->session->cancel};
+    struct fz_table_writer_options options = {.store = apply->session->store,
+                                              .metadata = target->metadata,
+                                              .operation_id = operation_id,
+                                              .cancel = apply->session->cancel};
     FZ_TRY(fz_table_writer_new(&options, &writer, err));
     FZ_TRY(copy_rows(source, writer, out, err));
     FZ_TRY(fz_table_writer_finish(writer, &arena, &files, &n_files, err));

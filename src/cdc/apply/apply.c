@@ -34,10 +34,15 @@ static enum fz_code run_merge(struct attempt *a, struct fz_change_stats *out, st
         .check_head = fz_apply_check_head,
         .check_ctx = &a->head,
     };
-    struct fz_change_target target = {
-        .catalog = a->target->catalog, .name = a->target->name, .store = session->store, .metadata = a->target->metadata};
-    struct fz_change_request request = {
-        .bound = &merge.bound, .target = &target, .source_id = source_id, .source_fields = merge.fields, .n_source_fields = merge.n_fields};
+    struct fz_change_target target = {.catalog = a->target->catalog,
+                                      .name = a->target->name,
+                                      .store = session->store,
+                                      .metadata = a->target->metadata};
+    struct fz_change_request request = {.bound = &merge.bound,
+                                        .target = &target,
+                                        .source_id = source_id,
+                                        .source_fields = merge.fields,
+                                        .n_source_fields = merge.n_fields};
     merge.bound.target.handle = &target;
     FZ_TRY(fz_change_run(&context, &request, out, err));
 out:
@@ -62,7 +67,8 @@ static enum fz_code run_append(struct attempt *a, struct fz_change_stats *out, s
     for (size_t i = 0; i < schema->n_fields; i++) {
         struct fz_map_entry *entry = fz_map_find(&a->fold->table->by_name, fz_str_of(schema->fields[i].name));
         // A column that the stream does not have: past the last column of every row.
-        columns[i] = (struct fz_apply_column){entry == NULL ? FZ_APPLY_NULL : FZ_APPLY_VALUE, entry == NULL ? 0 : (size_t)entry->value.i64};
+        columns[i] = (struct fz_apply_column){entry == NULL ? FZ_APPLY_NULL : FZ_APPLY_VALUE,
+                                              entry == NULL ? 0 : (size_t)entry->value.i64};
     }
     rows.columns = columns;
     FZ_TRY(fz_fold_source_new(a->apply, a->fold, &rows, &source, err));
@@ -115,16 +121,19 @@ static bool may_retry(struct attempt *a, enum fz_code rc, int n, struct fz_err *
     }
     if (rc == FZ_ENGINE) {
         const struct fz_cdc_session *session = a->apply->session;
-        return n == 0 && session->duck(session->ctx, &duck, &ignored) == FZ_OK && fz_duck_is_broken(duck) && fz_duck_reopen(duck, &ignored) == FZ_OK;
+        return n == 0 && session->duck(session->ctx, &duck, &ignored) == FZ_OK && fz_duck_is_broken(duck) &&
+               fz_duck_reopen(duck, &ignored) == FZ_OK;
     }
     if (rc != FZ_CONFLICT) {
         return false;
     }
-    fz_log_write(a->apply->session->log, 3, "table %s: somebody else committed; the batch is matched again (%s)", a->target->dotted, err->message);
+    fz_log_write(a->apply->session->log, 3, "table %s: somebody else committed; the batch is matched again (%s)",
+                 a->target->dotted, err->message);
     return fz_apply_reload(a->apply, a->target, &ignored) == FZ_OK;
 }
 
-enum fz_code fz_apply_fold(struct fz_apply *apply, struct fz_fold *fold, struct fz_change_stats *out, struct fz_err *err) {
+enum fz_code fz_apply_fold(struct fz_apply *apply, struct fz_fold *fold, struct fz_change_stats *out,
+                           struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct attempt a = {.apply = apply, .fold = fold, .target = fold->table->apply_state};
     a.head = (struct fz_apply_head){apply, a.target, false};

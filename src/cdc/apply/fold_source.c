@@ -3,9 +3,9 @@
 
 struct fold_source {
     struct fz_source base;
-    const struct fz_fold *fold;             // outlives the source's use: the caller unregisters before it disposes the fold
-    const struct fz_apply_column *columns;  // owned
-    struct fz_field *fields;                // owned
+    const struct fz_fold *fold; // outlives the source's use: the caller unregisters before it disposes the fold
+    const struct fz_apply_column *columns; // owned
+    struct fz_field *fields; // owned
     bool soft;
     _Atomic size_t next_row;
 };
@@ -30,7 +30,8 @@ static void reader_close(struct fz_source *source, void *reader) {
     fz_free(r);
 }
 
-static enum fz_code reader_open(struct fz_source *source, const size_t *columns, size_t n_columns, void **out, struct fz_err *err) {
+static enum fz_code reader_open(struct fz_source *source, const size_t *columns, size_t n_columns, void **out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fold_reader *r = NULL;
     FZ_NEW(r, err);
@@ -55,7 +56,8 @@ static bool is_insertable(const struct fold_source *s, const struct fz_fold_row 
     return row->has_row && (!row->is_delete || s->soft);
 }
 
-static void fill_flags(const struct fold_source *s, const struct fz_apply_column *from, struct fz_fold_row *const *rows, size_t n, uint8_t *out) {
+static void fill_flags(const struct fold_source *s, const struct fz_apply_column *from, struct fz_fold_row *const *rows,
+                       size_t n, uint8_t *out) {
     for (size_t i = 0; i < n; i++) {
         const struct fz_fold_row *row = rows[i];
         if (from->kind == FZ_APPLY_IS_DELETE) {
@@ -95,12 +97,16 @@ static void fill_number(const struct fz_value *v, const struct fz_column *column
     }
 }
 
-static enum fz_code fill_values(const struct fold_source *s, size_t ix, struct fz_fold_row *const *rows, size_t n, struct fz_column *column, struct fz_err *err) {
+static enum fz_code fill_values(const struct fold_source *s, size_t ix, struct fz_fold_row *const *rows, size_t n,
+                                struct fz_column *column, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    bool direct = column->type->n_fields == 0 && column->type->id != FZ_TYPE_DECIMAL && column->type->id != FZ_TYPE_UUID;
+    bool direct =
+        column->type->n_fields == 0 && column->type->id != FZ_TYPE_DECIMAL && column->type->id != FZ_TYPE_UUID;
     for (size_t i = 0; i < n; i++) {
         const struct fz_fold_row *row = rows[i];
-        const struct fz_value *v = ix < row->n_columns && row->cells[ix] == FZ_CELL_VALUE ? &row->values[ix] : s->fold->table->columns[ix].default_value;
+        const struct fz_value *v = ix < row->n_columns && row->cells[ix] == FZ_CELL_VALUE
+                                       ? &row->values[ix]
+                                       : s->fold->table->columns[ix].default_value;
         if (v == NULL || v->is_null) { // a kept value is not read; an inserted row gets the default
             fz_column_set_null(column, i);
         } else if (direct) {
@@ -177,8 +183,8 @@ out:
 
 static const struct fz_source_vtable VTABLE = {source_free, reader_open, reader_next, reader_close};
 
-enum fz_code fz_fold_source_new(const struct fz_apply *apply, const struct fz_fold *fold, const struct fz_apply_merge *merge, struct fz_source **out,
-                                struct fz_err *err) {
+enum fz_code fz_fold_source_new(const struct fz_apply *apply, const struct fz_fold *fold,
+                                const struct fz_apply_merge *merge, struct fz_source **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fold_source *s = NULL;
     (void)apply;
@@ -195,8 +201,12 @@ enum fz_code fz_fold_source_new(const struct fz_apply *apply, const struct fz_fo
     }
     memcpy(columns, merge->columns, merge->n_fields * sizeof *columns);
     memcpy(s->fields, merge->fields, merge->n_fields * sizeof *s->fields);
-    s->base = (struct fz_source){
-        .vtable = &VTABLE, .refs = 1, .fields = s->fields, .n_fields = merge->n_fields, .estimated_rows = (int64_t)fold->n_rows, .max_threads = 8};
+    s->base = (struct fz_source){.vtable = &VTABLE,
+                                 .refs = 1,
+                                 .fields = s->fields,
+                                 .n_fields = merge->n_fields,
+                                 .estimated_rows = (int64_t)fold->n_rows,
+                                 .max_threads = 8};
     *out = &s->base;
 out:
     return rc;

@@ -103,7 +103,8 @@ static enum fz_code register_keys(struct lookup *l, struct fz_err *err) {
     for (size_t k = 0; k < l->table->n_key; k++) {
         const struct fz_field *field = target_field(l, l->table->key[k]);
         if (field == NULL) {
-            return fz_fail(err, FZ_SCHEMA_MISMATCH, "the table has no key column %s", l->table->columns[l->table->key[k]].name);
+            return fz_fail(err, FZ_SCHEMA_MISMATCH, "the table has no key column %s",
+                           l->table->columns[l->table->key[k]].name);
         }
         fields[k + 1] = (struct fz_field){.id = (int32_t)k + 2, .name = field->name, .type = field->type};
     }
@@ -133,7 +134,8 @@ static const struct fz_expr *prune_filter(struct lookup *l) {
             return NULL;
         }
     }
-    return args[0] == NULL ? NULL : fz_expr_op(&l->arena, FZ_EXPR_IN, fz_type_primitive(FZ_TYPE_BOOLEAN), args, l->n_keys + 1);
+    return args[0] == NULL ? NULL
+                           : fz_expr_op(&l->arena, FZ_EXPR_IN, fz_type_primitive(FZ_TYPE_BOOLEAN), args, l->n_keys + 1);
 }
 
 static enum fz_code register_target(struct lookup *l, struct fz_err *err) {
@@ -150,11 +152,19 @@ static enum fz_code register_target(struct lookup *l, struct fz_err *err) {
     for (size_t i = 0; i < l->n_wanted; i++) {
         fields[n++] = *target_field(l, l->wanted[i]);
     }
-    struct fz_scan_options plan = {.store = l->apply->session->store, .metadata = l->target->metadata, .snapshot_id = -1,
-                                   .schema = fz_metadata_current_schema(l->target->metadata), .filter = prune_filter(l), .cancel = l->apply->session->cancel};
+    struct fz_scan_options plan = {.store = l->apply->session->store,
+                                   .metadata = l->target->metadata,
+                                   .snapshot_id = -1,
+                                   .schema = fz_metadata_current_schema(l->target->metadata),
+                                   .filter = prune_filter(l),
+                                   .cancel = l->apply->session->cancel};
     FZ_TRY(fz_scan_plan_new(&plan, &l->plan, err));
-    struct fz_scan_source_options scan = {.plan = l->plan, .store = l->apply->session->store, .fields = fields, .n_fields = n,
-                                          .cancel = l->apply->session->cancel, .max_threads = fz_machine_cores()};
+    struct fz_scan_source_options scan = {.plan = l->plan,
+                                          .store = l->apply->session->store,
+                                          .fields = fields,
+                                          .n_fields = n,
+                                          .cancel = l->apply->session->cancel,
+                                          .max_threads = fz_machine_cores()};
     FZ_TRY(fz_scan_source_new(&scan, &source, err));
     FZ_TRY(fz_duck_register(l->duck, source, &l->target_scan, err));
 out:
@@ -225,7 +235,9 @@ out:
 }
 
 // Rows with an older value stay, the others leave.
-static enum fz_code settle(struct lookup *l, enum fz_code (*each)(void *ctx, const struct fz_fold_row *row, struct fz_err *err), void *ctx, struct fz_err *err) {
+static enum fz_code settle(struct lookup *l,
+                           enum fz_code (*each)(void *ctx, const struct fz_fold_row *row, struct fz_err *err),
+                           void *ctx, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t at = 0, kept = 0;
     for (size_t i = 0; i < l->fold->n_rows; i++) {
@@ -249,7 +261,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_apply_lookup(struct fz_apply *apply, struct fz_fold *fold, enum fz_code (*each)(void *ctx, const struct fz_fold_row *row, struct fz_err *err),
+enum fz_code fz_apply_lookup(struct fz_apply *apply, struct fz_fold *fold,
+                             enum fz_code (*each)(void *ctx, const struct fz_fold_row *row, struct fz_err *err),
                              void *ctx, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct lookup l = {.apply = apply, .fold = fold, .table = fold->table, .target = fold->table->apply_state};

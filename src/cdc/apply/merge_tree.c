@@ -18,13 +18,13 @@ struct builder {
     const struct fz_fold *fold;
     const struct fz_cdc_table *table;
     const struct fz_pipeline_table *config;
-    const struct fz_type *schema;       // of the target
-    enum field_role *roles;             // per target field
-    size_t *column_of;                  // per target field: the stream's column
-    struct fz_field *fields;            // of the source; ids are ordinals from 1
+    const struct fz_type *schema; // of the target
+    enum field_role *roles; // per target field
+    size_t *column_of; // per target field: the stream's column
+    struct fz_field *fields; // of the source; ids are ordinals from 1
     struct fz_apply_column *columns;
     size_t n_fields;
-    size_t *value_field, *keep_field;   // per stream column: source field, SIZE_MAX none
+    size_t *value_field, *keep_field; // per stream column: source field, SIZE_MAX none
     size_t is_delete, insertable, position, deleted_at; // source fields
     bool soft, guarded, failed;
 };
@@ -33,15 +33,16 @@ static const struct fz_expr *checked(struct builder *b, const struct fz_expr *e)
     b->failed = b->failed || e == NULL;
     return e;
 }
-static const struct fz_expr *op(struct builder *b, enum fz_expr_kind kind, const struct fz_type *type, const struct fz_expr *x, const struct fz_expr *y,
-                                const struct fz_expr *z) {
+static const struct fz_expr *op(struct builder *b, enum fz_expr_kind kind, const struct fz_type *type,
+                                const struct fz_expr *x, const struct fz_expr *y, const struct fz_expr *z) {
     const struct fz_expr *args[] = {x, y, z};
     if (b->failed) {
         return NULL;
     }
     return checked(b, fz_expr_op(b->arena, kind, type, args, z != NULL ? 3 : y != NULL ? 2 : 1));
 }
-static const struct fz_expr *truth(struct builder *b, enum fz_expr_kind kind, const struct fz_expr *x, const struct fz_expr *y) {
+static const struct fz_expr *truth(struct builder *b, enum fz_expr_kind kind, const struct fz_expr *x,
+                                   const struct fz_expr *y) {
     return op(b, kind, fz_type_primitive(FZ_TYPE_BOOLEAN), x, y, NULL);
 }
 static const struct fz_expr *either(struct builder *b, const struct fz_expr *x, const struct fz_expr *y) {
@@ -50,7 +51,8 @@ static const struct fz_expr *either(struct builder *b, const struct fz_expr *x, 
 static const struct fz_expr *is_null(struct builder *b, const struct fz_expr *x) {
     return truth(b, FZ_EXPR_IS_NULL, x, NULL);
 }
-static const struct fz_expr *both(struct builder *b, const struct fz_expr *x, const struct fz_expr *y) { // either may be NULL: no condition
+static const struct fz_expr *both(struct builder *b, const struct fz_expr *x,
+                                  const struct fz_expr *y) { // either may be NULL: no condition
     return x == NULL ? y : y == NULL ? x : truth(b, FZ_EXPR_AND, x, y);
 }
 static const struct fz_expr *target(struct builder *b, size_t i) {
@@ -61,7 +63,8 @@ static const struct fz_expr *target(struct builder *b, size_t i) {
 static const struct fz_expr *source(struct builder *b, size_t i) {
     const struct fz_field *f = &b->fields[i];
     const char *name = fz_arena_printf(b->arena, "s.%s", f->name);
-    return checked(b, fz_expr_column(b->arena, 1, f->id, name == NULL ? f->name : name, f->type, f->type->id != FZ_TYPE_BOOLEAN));
+    return checked(
+        b, fz_expr_column(b->arena, 1, f->id, name == NULL ? f->name : name, f->type, f->type->id != FZ_TYPE_BOOLEAN));
 }
 static const struct fz_expr *literal(struct builder *b, const struct fz_value *v) {
     return checked(b, fz_expr_literal(b->arena, v));
@@ -89,7 +92,8 @@ static const struct fz_expr *null_of(struct builder *b, const struct fz_type *ty
 
 // ---- columns
 
-static size_t add_source_field(struct builder *b, const char *name, const struct fz_type *type, enum fz_apply_column_kind kind, size_t column) {
+static size_t add_source_field(struct builder *b, const char *name, const struct fz_type *type,
+                               enum fz_apply_column_kind kind, size_t column) {
     size_t i = b->n_fields++;
     b->fields[i] = (struct fz_field){.id = (int32_t)i + 1, .name = name, .type = type};
     b->columns[i] = (struct fz_apply_column){kind, column};
@@ -136,7 +140,8 @@ static enum fz_code plan_source(struct builder *b, struct fz_err *err) {
     b->columns = fz_arena_array(b->arena, most, sizeof *b->columns);
     b->value_field = fz_arena_array(b->arena, n_columns, sizeof *b->value_field);
     b->keep_field = fz_arena_array(b->arena, n_columns, sizeof *b->keep_field);
-    if (b->roles == NULL || b->column_of == NULL || b->fields == NULL || b->columns == NULL || b->value_field == NULL || b->keep_field == NULL) {
+    if (b->roles == NULL || b->column_of == NULL || b->fields == NULL || b->columns == NULL || b->value_field == NULL ||
+        b->keep_field == NULL) {
         return fz_fail_nomem(err, most * sizeof *b->fields);
     }
     const struct fz_type *boolean = fz_type_primitive(FZ_TYPE_BOOLEAN);
@@ -150,15 +155,18 @@ static enum fz_code plan_source(struct builder *b, struct fz_err *err) {
     }
     for (size_t i = 0; i < b->schema->n_fields; i++) {
         if (b->roles[i] == ROLE_AT) {
-            b->deleted_at = add_source_field(b, "deleted_at", fz_type_primitive(FZ_TYPE_TIMESTAMPTZ), FZ_APPLY_DELETED_AT, 0);
+            b->deleted_at =
+                add_source_field(b, "deleted_at", fz_type_primitive(FZ_TYPE_TIMESTAMPTZ), FZ_APPLY_DELETED_AT, 0);
         } else if (b->roles[i] == ROLE_VALUE) {
-            b->value_field[b->column_of[i]] = add_source_field(b, b->schema->fields[i].name, b->schema->fields[i].type, FZ_APPLY_VALUE, b->column_of[i]);
+            b->value_field[b->column_of[i]] = add_source_field(b, b->schema->fields[i].name, b->schema->fields[i].type,
+                                                               FZ_APPLY_VALUE, b->column_of[i]);
         }
     }
     for (size_t i = 0; i < b->schema->n_fields; i++) {
         if (b->roles[i] == ROLE_VALUE && is_kept_somewhere(b->fold, b->column_of[i], b->soft)) {
             const char *name = fz_arena_printf(b->arena, "keep_%s", b->schema->fields[i].name);
-            b->keep_field[b->column_of[i]] = add_source_field(b, name == NULL ? "keep" : name, boolean, FZ_APPLY_KEEP, b->column_of[i]);
+            b->keep_field[b->column_of[i]] =
+                add_source_field(b, name == NULL ? "keep" : name, boolean, FZ_APPLY_KEEP, b->column_of[i]);
         }
     }
     return FZ_OK;
@@ -180,7 +188,8 @@ static enum fz_code build_on(struct builder *b, const struct fz_expr **out, stru
     for (size_t k = 0; k < b->table->n_key; k++) {
         size_t i = field_of_column(b, b->table->key[k]);
         if (i == SIZE_MAX) {
-            return fz_fail(err, FZ_SCHEMA_MISMATCH, "the table has no key column %s", b->table->columns[b->table->key[k]].name);
+            return fz_fail(err, FZ_SCHEMA_MISMATCH, "the table has no key column %s",
+                           b->table->columns[b->table->key[k]].name);
         }
         on = both(b, on, truth(b, FZ_EXPR_EQ, target(b, i), source(b, b->value_field[b->table->key[k]])));
     }
@@ -198,7 +207,8 @@ static enum fz_code build_on(struct builder *b, const struct fz_expr **out, stru
 
 // target column i is NULL, or less than (or, with `or_equal`, not above) the source's
 static const struct fz_expr *behind(struct builder *b, size_t i, size_t source_field) {
-    return either(b, either(b, is_null(b, target(b, i)), is_null(b, source(b, source_field))), truth(b, FZ_EXPR_LT, target(b, i), source(b, source_field)));
+    return either(b, either(b, is_null(b, target(b, i)), is_null(b, source(b, source_field))),
+                  truth(b, FZ_EXPR_LT, target(b, i), source(b, source_field)));
 }
 
 // t.(a, b) before s.(a, b): a behind, or a equal and b behind; equal tuples are not newer. A value that is not known counts as newer.
@@ -234,7 +244,8 @@ static const struct fz_expr *build_newer(struct builder *b) {
         newer = columns == NULL ? NULL : either(b, source(b, b->is_delete), columns); // a delete's values are made up
     } else if (b->guarded) {
         size_t i = position_field(b);
-        if (b->config != NULL && b->config->keep_streamed) { // a snapshot row without position never replaces a streamed one
+        if (b->config != NULL &&
+            b->config->keep_streamed) { // a snapshot row without position never replaces a streamed one
             newer = either(b, is_null(b, target(b, i)), truth(b, FZ_EXPR_LT, target(b, i), source(b, b->position)));
         } else {
             newer = behind(b, i, b->position);
@@ -336,13 +347,20 @@ static void build_clauses(struct builder *b, struct fz_apply_merge *out) {
     }
     const struct fz_expr *newer = build_newer(b);
     if (!b->soft && out->has_deletes) {
-        clauses[n++] = (struct fz_bound_clause){.match = FZ_MATCHED, .action = FZ_MERGE_DELETE, .condition = both(b, source(b, b->is_delete), newer)};
+        clauses[n++] = (struct fz_bound_clause){
+            .match = FZ_MATCHED, .action = FZ_MERGE_DELETE, .condition = both(b, source(b, b->is_delete), newer)};
     }
     if (b->soft || out->has_upserts) {
-        const struct fz_expr *not_deleted = !b->soft && out->has_deletes ? truth(b, FZ_EXPR_NOT, source(b, b->is_delete), NULL) : NULL;
-        clauses[n++] = (struct fz_bound_clause){.match = FZ_MATCHED, .action = FZ_MERGE_UPDATE, .condition = both(b, not_deleted, newer), .values = assignments(b, VALUES_UPDATE)};
-        clauses[n++] = (struct fz_bound_clause){
-            .match = FZ_NOT_MATCHED, .action = FZ_MERGE_INSERT, .condition = out->has_deletes ? source(b, b->insertable) : NULL, .values = assignments(b, VALUES_INSERT)};
+        const struct fz_expr *not_deleted =
+            !b->soft && out->has_deletes ? truth(b, FZ_EXPR_NOT, source(b, b->is_delete), NULL) : NULL;
+        clauses[n++] = (struct fz_bound_clause){.match = FZ_MATCHED,
+                                                .action = FZ_MERGE_UPDATE,
+                                                .condition = both(b, not_deleted, newer),
+                                                .values = assignments(b, VALUES_UPDATE)};
+        clauses[n++] = (struct fz_bound_clause){.match = FZ_NOT_MATCHED,
+                                                .action = FZ_MERGE_INSERT,
+                                                .condition = out->has_deletes ? source(b, b->insertable) : NULL,
+                                                .values = assignments(b, VALUES_INSERT)};
     }
     if (b->fold->truncated) {
         const struct fz_expr *condition = build_truncated(b);
@@ -351,11 +369,17 @@ static void build_clauses(struct builder *b, struct fz_apply_merge *out) {
             while (flag < b->schema->n_fields && b->roles[flag] != ROLE_FLAG) {
                 flag++;
             }
-            const struct fz_expr *alive = flag == b->schema->n_fields ? NULL : either(b, is_null(b, target(b, flag)), truth(b, FZ_EXPR_NOT, target(b, flag), NULL));
-            clauses[n++] = (struct fz_bound_clause){.match = FZ_NOT_MATCHED_BY_SOURCE, .action = FZ_MERGE_UPDATE, .condition = both(b, alive, condition),
+            const struct fz_expr *alive =
+                flag == b->schema->n_fields
+                    ? NULL
+                    : either(b, is_null(b, target(b, flag)), truth(b, FZ_EXPR_NOT, target(b, flag), NULL));
+            clauses[n++] = (struct fz_bound_clause){.match = FZ_NOT_MATCHED_BY_SOURCE,
+                                                    .action = FZ_MERGE_UPDATE,
+                                                    .condition = both(b, alive, condition),
                                                     .values = assignments(b, VALUES_SOFT_TRUNCATE)};
         } else {
-            clauses[n++] = (struct fz_bound_clause){.match = FZ_NOT_MATCHED_BY_SOURCE, .action = FZ_MERGE_DELETE, .condition = condition};
+            clauses[n++] = (struct fz_bound_clause){
+                .match = FZ_NOT_MATCHED_BY_SOURCE, .action = FZ_MERGE_DELETE, .condition = condition};
         }
     }
     out->bound.clauses = clauses;
@@ -384,10 +408,15 @@ out:
     return rc;
 }
 
-enum fz_code fz_apply_build_merge(struct fz_apply *apply, const struct fz_fold *fold, struct fz_arena *arena, struct fz_apply_merge *out, struct fz_err *err) {
+enum fz_code fz_apply_build_merge(struct fz_apply *apply, const struct fz_fold *fold, struct fz_arena *arena,
+                                  struct fz_apply_merge *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_apply_table *t = fold->table->apply_state;
-    struct builder b = {.arena = arena, .fold = fold, .table = fold->table, .config = fold->table->config, .schema = fz_metadata_current_schema(t->metadata)->type};
+    struct builder b = {.arena = arena,
+                        .fold = fold,
+                        .table = fold->table,
+                        .config = fold->table->config,
+                        .schema = fz_metadata_current_schema(t->metadata)->type};
     (void)apply;
     *out = (struct fz_apply_merge){.has_deletes = false};
     b.soft = b.config != NULL && b.config->deletes == FZ_DELETES_SOFT;
@@ -407,7 +436,8 @@ enum fz_code fz_apply_build_merge(struct fz_apply *apply, const struct fz_fold *
     out->n_fields = b.n_fields;
     out->columns = b.columns;
     out->bound.kind = FZ_STMT_MERGE;
-    out->bound.target = (struct fz_sql_table){.name = t->dotted, .fields = b.schema->fields, .n_fields = b.schema->n_fields, .is_iceberg_table = true};
+    out->bound.target = (struct fz_sql_table){
+        .name = t->dotted, .fields = b.schema->fields, .n_fields = b.schema->n_fields, .is_iceberg_table = true};
     out->bound.check_cardinality = false; // one row per key
 out:
     return rc;
@@ -448,7 +478,8 @@ static void print_clause(struct fz_buf *out, const struct builder *b, const stru
     fz_buf_puts(out, clause->action == FZ_MERGE_UPDATE ? "" : ")");
 }
 
-enum fz_code fz_apply_print_merge(struct fz_apply *apply, const struct fz_fold *fold, struct fz_buf *out, struct fz_err *err) {
+enum fz_code fz_apply_print_merge(struct fz_apply *apply, const struct fz_fold *fold, struct fz_buf *out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_apply_table *t = fold->table->apply_state;
     struct fz_arena arena = {0};

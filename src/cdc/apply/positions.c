@@ -46,7 +46,8 @@ enum fz_code fz_positions_print(struct fz_buf *out, const struct fz_map *positio
     return fz_buf_check(out, err);
 }
 
-static enum fz_code parse_topic(struct fz_map *positions, struct fz_json *json, struct fz_str topic, struct fz_buf *key, struct fz_err *err) {
+static enum fz_code parse_topic(struct fz_map *positions, struct fz_json *json, struct fz_str topic, struct fz_buf *key,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool first = true;
     struct fz_str name;
@@ -59,7 +60,8 @@ static enum fz_code parse_topic(struct fz_map *positions, struct fz_json *json, 
         int64_t partition, offset = 0;
         struct fz_map_entry *entry;
         bool added;
-        if (!fz_parse_i64(name, &partition) || partition < 0 || partition > INT32_MAX || !fz_json_read_i64(json, &offset)) {
+        if (!fz_parse_i64(name, &partition) || partition < 0 || partition > INT32_MAX ||
+            !fz_json_read_i64(json, &offset)) {
             json->error = json->error != NULL ? json->error : "a partition that is no number";
             break;
         }
@@ -87,7 +89,8 @@ enum fz_code fz_positions_parse(struct fz_map *positions, const char *text, stru
         FZ_TRY(parse_topic(positions, &json, topic, &key, err));
     }
     if (json.error != NULL || !fz_json_at_end(&json)) {
-        rc = fz_fail(err, FZ_CORRUPT, "frazil.positions in the snapshot summary: %s", json.error == NULL ? "something stands behind it" : json.error);
+        rc = fz_fail(err, FZ_CORRUPT, "frazil.positions in the snapshot summary: %s",
+                     json.error == NULL ? "something stands behind it" : json.error);
     }
 out:
     fz_buf_dispose(&key);
@@ -98,7 +101,8 @@ out:
 const char *fz_positions_of(const struct fz_metadata *metadata, const char *pipeline) {
     const struct fz_snapshot *s = fz_metadata_current_snapshot(metadata);
     for (size_t steps = 0; s != NULL && steps <= metadata->n_snapshots; steps++) {
-        const char *name = fz_snapshot_summary(s, "frazil.pipeline"), *positions = fz_snapshot_summary(s, "frazil.positions");
+        const char *name = fz_snapshot_summary(s, "frazil.pipeline"),
+                   *positions = fz_snapshot_summary(s, "frazil.positions");
         if (name != NULL && positions != NULL && strcmp(name, pipeline) == 0) {
             return positions;
         }

@@ -43,17 +43,20 @@ static const char *quarantine_name(struct fz_apply *apply, const struct fz_cdc_t
     if (dot != NULL) {
         return fz_arena_printf(apply->arena, "%.*s.%s", (int)(dot - beside), beside, own);
     }
-    return p->catalog != NULL ? fz_arena_printf(apply->arena, "%s.default.%s", p->catalog, own) : fz_arena_printf(apply->arena, "default.%s", own);
+    return p->catalog != NULL ? fz_arena_printf(apply->arena, "%s.default.%s", p->catalog, own)
+                              : fz_arena_printf(apply->arena, "default.%s", own);
 }
 
-enum fz_code fz_quarantine_open(struct fz_apply *apply, struct fz_quarantine *q, const struct fz_cdc_tables *tables, struct fz_err *err) {
+enum fz_code fz_quarantine_open(struct fz_apply *apply, struct fz_quarantine *q, const struct fz_cdc_tables *tables,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_err load = FZ_ERR_INIT;
     q->target.dotted = quarantine_name(apply, tables);
     if (q->target.dotted == NULL) {
         return fz_fail_nomem(err, 64);
     }
-    FZ_TRY(apply->session->resolve(apply->session->ctx, apply->arena, q->target.dotted, &q->target.catalog, &q->target.name, err));
+    FZ_TRY(apply->session->resolve(apply->session->ctx, apply->arena, q->target.dotted, &q->target.catalog,
+                                   &q->target.name, err));
     rc = q->target.catalog->vtable->load(q->target.catalog, &q->target.name, &q->target.metadata, &load);
     if (rc == FZ_NOT_FOUND) {
         q->target.metadata = NULL;
@@ -87,7 +90,8 @@ void fz_quarantine_close(struct fz_quarantine *q) {
     *q = (struct fz_quarantine){0};
 }
 
-enum fz_code fz_quarantine_add(struct fz_quarantine *q, const struct fz_bad_record *record, bool *added, struct fz_err *err) {
+enum fz_code fz_quarantine_add(struct fz_quarantine *q, const struct fz_bad_record *record, bool *added,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf key = {0};
     struct fz_map_entry *entry;
@@ -104,7 +108,8 @@ enum fz_code fz_quarantine_add(struct fz_quarantine *q, const struct fz_bad_reco
     struct fz_bad_record *copy = &q->items[q->n];
     *copy = *record;
     copy->text = fz_arena_strdup(&q->arena, record->text == NULL ? "" : record->text);
-    copy->raw.ptr = fz_arena_memdup(&q->arena, record->raw.len == 0 ? "" : record->raw.ptr, record->raw.len == 0 ? 1 : record->raw.len);
+    copy->raw.ptr = fz_arena_memdup(&q->arena, record->raw.len == 0 ? "" : record->raw.ptr,
+                                    record->raw.len == 0 ? 1 : record->raw.len);
     if (copy->text == NULL || copy->raw.ptr == NULL) {
         rc = fz_fail_nomem(err, record->raw.len);
         goto out;
@@ -131,7 +136,8 @@ static enum fz_code create(struct fz_apply *apply, struct fz_quarantine *q, stru
         return fz_fail_nomem(err, Q_COLUMNS * sizeof *fields);
     }
     for (int i = 0; i < Q_COLUMNS; i++) {
-        fields[i] = (struct fz_field){.id = i + 1, .name = COLUMNS[i].name, .type = fz_type_primitive(COLUMNS[i].type), .doc = COLUMNS[i].doc};
+        fields[i] = (struct fz_field){
+            .id = i + 1, .name = COLUMNS[i].name, .type = fz_type_primitive(COLUMNS[i].type), .doc = COLUMNS[i].doc};
     }
     create.schema = fz_type_struct(&arena, fields, Q_COLUMNS);
     if (create.schema == NULL) {
@@ -156,7 +162,8 @@ static void set_text(struct fz_value *v, const char *text) {
     }
 }
 
-static void set_column(const struct fz_apply *apply, const struct fz_bad_record *record, int column, int64_t now_us, struct fz_value *v) {
+static void set_column(const struct fz_apply *apply, const struct fz_bad_record *record, int column, int64_t now_us,
+                       struct fz_value *v) {
     bool is_text = fz_utf8_valid(record->raw.ptr, record->raw.len);
     switch (column) {
     case Q_TOPIC:
@@ -199,7 +206,8 @@ static void set_column(const struct fz_apply *apply, const struct fz_bad_record 
 }
 
 // The rows in the columns of the table as it is: columns by name, others NULL.
-static enum fz_code make_source(struct fz_apply *apply, struct fz_quarantine *q, struct fz_source **out, struct fz_err *err) {
+static enum fz_code make_source(struct fz_apply *apply, struct fz_quarantine *q, struct fz_source **out,
+                                struct fz_err *err) {
     const struct fz_type *schema = fz_metadata_current_schema(q->target.metadata)->type;
     struct fz_value *values = fz_arena_array(&q->arena, q->n * schema->n_fields + 1, sizeof *values);
     int64_t now_us = fz_now_us();
@@ -208,7 +216,8 @@ static enum fz_code make_source(struct fz_apply *apply, struct fz_quarantine *q,
     }
     for (size_t f = 0; f < schema->n_fields; f++) {
         int column = 0;
-        while (column < Q_COLUMNS && (strcmp(COLUMNS[column].name, schema->fields[f].name) != 0 || COLUMNS[column].type != schema->fields[f].type->id)) {
+        while (column < Q_COLUMNS && (strcmp(COLUMNS[column].name, schema->fields[f].name) != 0 ||
+                                      COLUMNS[column].type != schema->fields[f].type->id)) {
             column++;
         }
         for (size_t i = 0; i < q->n; i++) {
@@ -231,7 +240,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_quarantine_commit(struct fz_apply *apply, struct fz_quarantine *q, int64_t *snapshot_id, struct fz_err *err) {
+enum fz_code fz_quarantine_commit(struct fz_apply *apply, struct fz_quarantine *q, int64_t *snapshot_id,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_source *source = NULL;
     struct fz_property *summary = NULL;

@@ -19,7 +19,8 @@ static void source_free(struct fz_source *source) {
     fz_free(s);
 }
 
-static enum fz_code reader_open(struct fz_source *source, const size_t *columns, size_t n_columns, void **out, struct fz_err *err) {
+static enum fz_code reader_open(struct fz_source *source, const size_t *columns, size_t n_columns, void **out,
+                                struct fz_err *err) {
     (void)source;
     struct rows_reader *r = fz_malloc(sizeof *r + n_columns * sizeof *columns);
     if (r == NULL) {
@@ -63,8 +64,8 @@ static void reader_close(struct fz_source *source, void *reader) {
 
 static const struct fz_source_vtable VTABLE = {source_free, reader_open, reader_next, reader_close};
 
-enum fz_code fz_rows_source_new(const struct fz_field *fields, size_t n_fields, const struct fz_value *values, size_t n_rows, struct fz_source **out,
-                                struct fz_err *err) {
+enum fz_code fz_rows_source_new(const struct fz_field *fields, size_t n_fields, const struct fz_value *values,
+                                size_t n_rows, struct fz_source **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct rows_source *s = NULL;
     FZ_NEW(s, err);
@@ -77,8 +78,12 @@ enum fz_code fz_rows_source_new(const struct fz_field *fields, size_t n_fields, 
     memcpy(s->fields, fields, n_fields * sizeof *fields);
     s->values = values;
     s->n_rows = n_rows;
-    s->base = (struct fz_source){
-        .vtable = &VTABLE, .refs = 1, .fields = s->fields, .n_fields = n_fields, .estimated_rows = (int64_t)n_rows, .max_threads = 1};
+    s->base = (struct fz_source){.vtable = &VTABLE,
+                                 .refs = 1,
+                                 .fields = s->fields,
+                                 .n_fields = n_fields,
+                                 .estimated_rows = (int64_t)n_rows,
+                                 .max_threads = 1};
     *out = &s->base;
 out:
     return rc;

@@ -48,8 +48,11 @@ bool fz_apply_has_guard(const struct fz_apply *apply, const struct fz_cdc_table 
         }
         return false;
     }
-    bool keyless = table->key_known ? table->n_key == 0 : table->config != NULL && table->config->keyless_append && table->config->n_key == 0;
-    return apply->pipeline->format == FZ_FORMAT_DEBEZIUM_JSON && !keyless && (table->config == NULL || table->config->n_order_by == 0) &&
+    bool keyless = table->key_known
+                       ? table->n_key == 0
+                       : table->config != NULL && table->config->keyless_append && table->config->n_key == 0;
+    return apply->pipeline->format == FZ_FORMAT_DEBEZIUM_JSON && !keyless &&
+           (table->config == NULL || table->config->n_order_by == 0) &&
            (table->connector == NULL || strcmp(table->connector, "other") != 0);
 }
 
@@ -71,18 +74,21 @@ static const struct fz_pipeline_column *declared_column(const struct fz_cdc_tabl
     return NULL;
 }
 
-static enum fz_code take_default(struct fz_cdc_table *table, const struct fz_pipeline_column *declared, struct fz_cdc_column *column, struct fz_err *err) {
+static enum fz_code take_default(struct fz_cdc_table *table, const struct fz_pipeline_column *declared,
+                                 struct fz_cdc_column *column, struct fz_err *err) {
     if (declared == NULL || declared->default_text == NULL) {
         return FZ_OK;
     }
     return fz_cdc_default_parse(table->arena, declared->default_text, column->type, &column->default_value, err);
 }
 
-static enum fz_code take_column(struct fz_cdc_table *table, const struct fz_field *field, const char *dotted, struct fz_err *err) {
+static enum fz_code take_column(struct fz_cdc_table *table, const struct fz_field *field, const char *dotted,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pipeline_column *declared = declared_column(table, field->name);
-    struct fz_cdc_column column = {
-        .name = fz_arena_strdup(table->arena, field->name), .type = fz_type_copy(table->arena, field->type), .type_declared = true};
+    struct fz_cdc_column column = {.name = fz_arena_strdup(table->arena, field->name),
+                                   .type = fz_type_copy(table->arena, field->type),
+                                   .type_declared = true};
     size_t index;
     if (column.name == NULL || column.type == NULL) {
         return fz_fail_nomem(err, sizeof column);
@@ -91,8 +97,9 @@ static enum fz_code take_column(struct fz_cdc_table *table, const struct fz_fiel
         struct fz_buf want = {0}, have = {0};
         fz_type_print_sql(&want, declared->type);
         fz_type_print_sql(&have, field->type);
-        rc = fz_fail(err, FZ_SCHEMA_MISMATCH, "column %s: the pipeline declares %s, table %s has %s; change the declaration, or ALTER TABLE", field->name,
-                     want.ptr == NULL ? "?" : want.ptr, dotted, have.ptr == NULL ? "?" : have.ptr);
+        rc = fz_fail(err, FZ_SCHEMA_MISMATCH,
+                     "column %s: the pipeline declares %s, table %s has %s; change the declaration, or ALTER TABLE",
+                     field->name, want.ptr == NULL ? "?" : want.ptr, dotted, have.ptr == NULL ? "?" : have.ptr);
         fz_err_at(err, declared->line, declared->column);
         fz_buf_dispose(&want);
         fz_buf_dispose(&have);
@@ -125,7 +132,8 @@ out:
     return rc;
 }
 
-static enum fz_code take_positions(struct fz_apply *apply, struct fz_apply_table *target, struct fz_map *positions, struct fz_err *err) {
+static enum fz_code take_positions(struct fz_apply *apply, struct fz_apply_table *target, struct fz_map *positions,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char *text = fz_positions_of(target->metadata, apply->pipeline->name);
     if (text != NULL) {
@@ -148,7 +156,8 @@ enum fz_code fz_apply_open(struct fz_apply *apply, struct fz_cdc_table *table, s
         rc = fz_fail_nomem(err, 64);
         goto out;
     }
-    FZ_TRY(apply->session->resolve(apply->session->ctx, apply->arena, target->dotted, &target->catalog, &target->name, err));
+    FZ_TRY(apply->session->resolve(apply->session->ctx, apply->arena, target->dotted, &target->catalog, &target->name,
+                                   err));
     rc = target->catalog->vtable->load(target->catalog, &target->name, &target->metadata, &load);
     if (rc == FZ_NOT_FOUND) {
         rc = FZ_OK;
@@ -184,7 +193,10 @@ enum fz_code fz_apply_declare(struct fz_cdc_table *table, struct fz_err *err) {
         if (fz_map_find(&table->by_name, fz_str_of(declared->name)) != NULL) {
             continue;
         }
-        struct fz_cdc_column column = {.name = declared->name, .type = declared->type, .type_declared = true, .encoding = declared->encoding,
+        struct fz_cdc_column column = {.name = declared->name,
+                                       .type = declared->type,
+                                       .type_declared = true,
+                                       .encoding = declared->encoding,
                                        .encoding_declared = declared->encoding.kind != FZ_ENC_NONE};
         if (!column.encoding_declared) {
             FZ_TRY(fz_cdc_encoding_default(table->arena, column.type, &column.encoding, err));
@@ -208,13 +220,16 @@ struct plan { // what CREATE TABLE would say
     size_t n_properties;
 };
 
-static enum fz_code add_field(struct plan *plan, const char *name, const struct fz_type *type, const char *doc, struct fz_err *err) {
+static enum fz_code add_field(struct plan *plan, const char *name, const struct fz_type *type, const char *doc,
+                              struct fz_err *err) {
     for (size_t i = 0; i < plan->n_fields; i++) {
         if (fz_strcasecmp(plan->fields[i].name, name) == 0) {
-            return fz_fail(err, FZ_SCHEMA_MISMATCH, "two columns are named %s; give one of them another name with rename:", name);
+            return fz_fail(err, FZ_SCHEMA_MISMATCH,
+                           "two columns are named %s; give one of them another name with rename:", name);
         }
     }
-    plan->fields[plan->n_fields] = (struct fz_field){.id = (int32_t)plan->n_fields + 1, .name = name, .type = type, .doc = doc};
+    plan->fields[plan->n_fields] =
+        (struct fz_field){.id = (int32_t)plan->n_fields + 1, .name = name, .type = type, .doc = doc};
     plan->n_fields++;
     return FZ_OK;
 }
@@ -244,7 +259,8 @@ static const struct fz_type *with_ids(struct fz_arena *arena, const struct fz_ty
     return copy;
 }
 
-static enum fz_code plan_columns(struct fz_apply *apply, struct fz_cdc_table *table, struct plan *plan, struct fz_err *err) {
+static enum fz_code plan_columns(struct fz_apply *apply, struct fz_cdc_table *table, struct plan *plan,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pipeline_table *config = table->config;
     plan->fields = fz_arena_array(plan->arena, table->n_columns + 3, sizeof *plan->fields);
@@ -261,7 +277,8 @@ static enum fz_code plan_columns(struct fz_apply *apply, struct fz_cdc_table *ta
         }
     }
     if (fz_apply_has_guard(apply, table)) {
-        FZ_TRY(add_field(plan, FZ_POSITION_COLUMN, fz_type_primitive(FZ_TYPE_STRING), "position in the source's log of the last change to this row", err));
+        FZ_TRY(add_field(plan, FZ_POSITION_COLUMN, fz_type_primitive(FZ_TYPE_STRING),
+                         "position in the source's log of the last change to this row", err));
     }
     int32_t next = (int32_t)plan->n_fields + 1;
     for (size_t i = 0; i < plan->n_fields; i++) {
@@ -275,12 +292,22 @@ out:
 }
 
 // "days(created_at)", "bucket(16, id)", "country"
-static enum fz_code plan_partition(struct plan *plan, const char *text, struct fz_partition_field *out, struct fz_err *err) {
+static enum fz_code plan_partition(struct plan *plan, const char *text, struct fz_partition_field *out,
+                                   struct fz_err *err) {
     static const struct {
         const char *name, *transform, *suffix;
-    } KINDS[] = {{"years", "year", "_year"},   {"year", "year", "_year"}, {"months", "month", "_month"}, {"month", "month", "_month"}, {"days", "day", "_day"},
-                 {"day", "day", "_day"},       {"date", "day", "_day"},   {"hours", "hour", "_hour"},    {"hour", "hour", "_hour"},
-                 {"bucket", "bucket", "_bucket"}, {"truncate", "truncate", "_trunc"}, {"identity", "identity", ""}};
+    } KINDS[] = {{"years", "year", "_year"},
+                 {"year", "year", "_year"},
+                 {"months", "month", "_month"},
+                 {"month", "month", "_month"},
+                 {"days", "day", "_day"},
+                 {"day", "day", "_day"},
+                 {"date", "day", "_day"},
+                 {"hours", "hour", "_hour"},
+                 {"hour", "hour", "_hour"},
+                 {"bucket", "bucket", "_bucket"},
+                 {"truncate", "truncate", "_trunc"},
+                 {"identity", "identity", ""}};
     enum fz_code rc = FZ_OK;
     const char *open = strchr(text, '('), *transform = "identity", *suffix = "";
     char column[512], number[32] = "", spelled[128];
@@ -292,7 +319,8 @@ static enum fz_code plan_partition(struct plan *plan, const char *text, struct f
     } else {
         bool known = false;
         for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
-            if (strlen(KINDS[i].name) == (size_t)(open - text) && strncmp(text, KINDS[i].name, (size_t)(open - text)) == 0) {
+            if (strlen(KINDS[i].name) == (size_t)(open - text) &&
+                strncmp(text, KINDS[i].name, (size_t)(open - text)) == 0) {
                 transform = KINDS[i].transform;
                 suffix = KINDS[i].suffix;
                 known = true;
@@ -301,7 +329,10 @@ static enum fz_code plan_partition(struct plan *plan, const char *text, struct f
         const char *from = open + 1, *close = strrchr(text, ')'), *comma = strchr(text, ',');
         bool wants_number = strcmp(transform, "bucket") == 0 || strcmp(transform, "truncate") == 0;
         if (!known || close == NULL || close[1] != 0 || wants_number != (comma != NULL)) {
-            return fz_fail(err, FZ_INVALID_ARG, "partition_by: \"%s\" is none of column, years(c), months(c), days(c), hours(c), bucket(n, c), truncate(n, c)", text);
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "partition_by: \"%s\" is none of column, years(c), months(c), days(c), hours(c), bucket(n, "
+                           "c), truncate(n, c)",
+                           text);
         }
         if (comma != NULL) {
             snprintf(number, sizeof number, "%.*s", (int)(comma - from), from);
@@ -318,7 +349,8 @@ static enum fz_code plan_partition(struct plan *plan, const char *text, struct f
         return fz_fail(err, FZ_INVALID_ARG, "partition_by: the table has no column %s", column);
     }
     snprintf(spelled, sizeof spelled, number[0] != 0 ? "%s[%s]" : "%s%s", transform, number);
-    *out = (struct fz_partition_field){.source_id = source->id, .field_id = 1000, .name = fz_arena_printf(plan->arena, "%s%s", source->name, suffix)};
+    *out = (struct fz_partition_field){
+        .source_id = source->id, .field_id = 1000, .name = fz_arena_printf(plan->arena, "%s%s", source->name, suffix)};
     FZ_TRY(fz_transform_parse(plan->arena, fz_str_of(spelled), &out->transform, err));
     const struct fz_type *result;
     FZ_TRY(fz_transform_result_type(&out->transform, source->type, &result, err));
@@ -336,7 +368,8 @@ static void add_property(struct plan *plan, const char *key, const char *value) 
     plan->properties[plan->n_properties++] = (struct fz_property){key, value};
 }
 
-static enum fz_code make_plan(struct fz_apply *apply, struct fz_cdc_table *table, struct plan *plan, struct fz_err *err) {
+static enum fz_code make_plan(struct fz_apply *apply, struct fz_cdc_table *table, struct plan *plan,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pipeline_table *config = table->config;
     size_t n_own = config == NULL ? 0 : config->n_properties, n_partition = config == NULL ? 0 : config->n_partition_by;
@@ -372,7 +405,8 @@ enum fz_code fz_apply_make_namespace(struct fz_apply_table *target, struct fz_er
         bool exists = false;
         struct fz_err create = FZ_ERR_INIT;
         FZ_TRY(target->catalog->vtable->namespace_exists(target->catalog, &ns, &exists, err));
-        if (!exists && target->catalog->vtable->namespace_create(target->catalog, &ns, NULL, 0, &create) != FZ_OK && create.code != FZ_EXISTS) {
+        if (!exists && target->catalog->vtable->namespace_create(target->catalog, &ns, NULL, 0, &create) != FZ_OK &&
+            create.code != FZ_EXISTS) {
             *err = create;
             rc = create.code;
             goto out;
@@ -382,10 +416,14 @@ out:
     return rc;
 }
 
-static enum fz_code create_table(struct fz_apply *apply, struct fz_apply_table *target, struct plan *plan, struct fz_err *err) {
+static enum fz_code create_table(struct fz_apply *apply, struct fz_apply_table *target, struct plan *plan,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *initial = NULL;
-    struct fz_table_create create = {.partition = plan->partition, .n_partition = plan->n_partition, .properties = plan->properties, .n_properties = plan->n_properties};
+    struct fz_table_create create = {.partition = plan->partition,
+                                     .n_partition = plan->n_partition,
+                                     .properties = plan->properties,
+                                     .n_properties = plan->n_properties};
     FZ_TRY(fz_apply_make_namespace(target, err));
     FZ_TRY(fz_catalog_default_location(target->catalog, &target->name, plan->arena, &create.location, err));
     create.schema = fz_type_struct(plan->arena, plan->fields, plan->n_fields);
@@ -414,11 +452,14 @@ static const struct fz_cdc_column *column_named(const struct fz_cdc_table *table
 }
 
 static bool widens(const struct fz_type *from, const struct fz_type *to) {
-    return (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) || (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
-           (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && from->scale == to->scale && to->precision > from->precision);
+    return (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) ||
+           (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
+           (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && from->scale == to->scale &&
+            to->precision > from->precision);
 }
 
-static enum fz_code evolve_updates(void *ctx, struct fz_arena *arena, struct fz_metadata *current, struct fz_update **updates, size_t *n, struct fz_err *err) {
+static enum fz_code evolve_updates(void *ctx, struct fz_arena *arena, struct fz_metadata *current,
+                                   struct fz_update **updates, size_t *n, struct fz_err *err) {
     struct evolve *e = ctx;
     const struct fz_schema *schema = fz_metadata_current_schema(current);
     struct fz_field *fields = fz_arena_array(arena, schema->type->n_fields + e->table->n_columns, sizeof *fields);
@@ -518,9 +559,14 @@ enum fz_code fz_apply_preview(struct fz_apply *apply, struct fz_cdc_table *table
         return FZ_OK;
     }
     FZ_TRY(make_plan(apply, table, &plan, err));
-    struct fz_table_create create = {.schema = fz_type_struct(&arena, plan.fields, plan.n_fields), .partition = plan.partition, .n_partition = plan.n_partition,
-                                     .location = "memory://preview", .properties = plan.properties, .n_properties = plan.n_properties};
-    rc = create.schema == NULL ? fz_fail_nomem(err, 64) : fz_metadata_create(&create, fz_now_us() / 1000, &target->metadata, err);
+    struct fz_table_create create = {.schema = fz_type_struct(&arena, plan.fields, plan.n_fields),
+                                     .partition = plan.partition,
+                                     .n_partition = plan.n_partition,
+                                     .location = "memory://preview",
+                                     .properties = plan.properties,
+                                     .n_properties = plan.n_properties};
+    rc = create.schema == NULL ? fz_fail_nomem(err, 64)
+                               : fz_metadata_create(&create, fz_now_us() / 1000, &target->metadata, err);
 out:
     fz_arena_dispose(&arena);
     return rc;
@@ -531,12 +577,14 @@ out:
 static void print_name(struct fz_buf *out, const char *name) {
     bool plain = *name != 0 && !(*name >= '0' && *name <= '9');
     for (const char *p = name; *p != 0; p++) {
-        plain = plain && (*p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'));
+        plain =
+            plain && (*p == '_' || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'));
     }
     fz_buf_printf(out, plain ? "%s" : "`%s`", name);
 }
 
-enum fz_code fz_apply_print_ddl(struct fz_apply *apply, struct fz_cdc_table *table, struct fz_buf *out, struct fz_err *err) {
+enum fz_code fz_apply_print_ddl(struct fz_apply *apply, struct fz_cdc_table *table, struct fz_buf *out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_apply_table *target = target_of(table);
     struct fz_arena arena = {0};
@@ -551,11 +599,12 @@ enum fz_code fz_apply_print_ddl(struct fz_apply *apply, struct fz_cdc_table *tab
         fz_buf_puts(out, i + 1 < plan.n_fields ? ",\n" : ")\nUSING iceberg");
     }
     for (size_t i = 0; i < plan.n_partition; i++) {
-        fz_buf_printf(out, "%s%s%s", i == 0 ? "\nPARTITIONED BY (" : ", ", table->config->partition_by[i], i + 1 == plan.n_partition ? ")" : "");
+        fz_buf_printf(out, "%s%s%s", i == 0 ? "\nPARTITIONED BY (" : ", ", table->config->partition_by[i],
+                      i + 1 == plan.n_partition ? ")" : "");
     }
     for (size_t i = 0; i < plan.n_properties; i++) {
-        fz_buf_printf(out, "%s'%s' = '%s'%s", i == 0 ? "\nTBLPROPERTIES (" : ", ", plan.properties[i].key, plan.properties[i].value,
-                      i + 1 == plan.n_properties ? ")" : "");
+        fz_buf_printf(out, "%s'%s' = '%s'%s", i == 0 ? "\nTBLPROPERTIES (" : ", ", plan.properties[i].key,
+                      plan.properties[i].value, i + 1 == plan.n_properties ? ")" : "");
     }
     rc = fz_buf_check(out, err);
 out:

@@ -35,7 +35,11 @@ static bool read_node(struct schema_reader *r, struct fz_str text, struct node *
         struct {
             const char *name;
             struct fz_str *raw;
-        } raws[] = {{"fields", &n->fields}, {"items", &n->items}, {"keys", &n->keys}, {"values", &n->values}, {"parameters", &n->parameters}};
+        } raws[] = {{"fields", &n->fields},
+                    {"items", &n->items},
+                    {"keys", &n->keys},
+                    {"values", &n->values},
+                    {"parameters", &n->parameters}};
         struct {
             const char *name;
             struct fz_str *text;
@@ -120,10 +124,12 @@ static const struct {
     enum fz_type_id type;
     enum fz_cdc_encoding_kind encoding;
 } PRIMITIVE[] = {
-    {"int8", FZ_TYPE_INT, FZ_ENC_PLAIN},         {"int16", FZ_TYPE_INT, FZ_ENC_PLAIN},      {"int32", FZ_TYPE_INT, FZ_ENC_PLAIN},
-    {"int64", FZ_TYPE_LONG, FZ_ENC_PLAIN},       {"float", FZ_TYPE_FLOAT, FZ_ENC_NUMBER},   {"float32", FZ_TYPE_FLOAT, FZ_ENC_NUMBER},
-    {"double", FZ_TYPE_DOUBLE, FZ_ENC_NUMBER},   {"float64", FZ_TYPE_DOUBLE, FZ_ENC_NUMBER}, {"boolean", FZ_TYPE_BOOLEAN, FZ_ENC_PLAIN},
-    {"string", FZ_TYPE_STRING, FZ_ENC_PLAIN},    {"bytes", FZ_TYPE_BINARY, FZ_ENC_BASE64},
+    {"int8", FZ_TYPE_INT, FZ_ENC_PLAIN},        {"int16", FZ_TYPE_INT, FZ_ENC_PLAIN},
+    {"int32", FZ_TYPE_INT, FZ_ENC_PLAIN},       {"int64", FZ_TYPE_LONG, FZ_ENC_PLAIN},
+    {"float", FZ_TYPE_FLOAT, FZ_ENC_NUMBER},    {"float32", FZ_TYPE_FLOAT, FZ_ENC_NUMBER},
+    {"double", FZ_TYPE_DOUBLE, FZ_ENC_NUMBER},  {"float64", FZ_TYPE_DOUBLE, FZ_ENC_NUMBER},
+    {"boolean", FZ_TYPE_BOOLEAN, FZ_ENC_PLAIN}, {"string", FZ_TYPE_STRING, FZ_ENC_PLAIN},
+    {"bytes", FZ_TYPE_BINARY, FZ_ENC_BASE64},
 };
 
 static bool resolve(struct schema_reader *r, struct fz_str text, int depth, struct fz_connect_field *out);
@@ -141,13 +147,15 @@ static bool resolve_decimal(struct schema_reader *r, const struct node *n, struc
 
 // A point: the struct of x, y, wkb and srid, of which x and y are used.
 static bool resolve_point(struct schema_reader *r, struct fz_connect_field *out) {
-    struct fz_field fields[2] = {{.name = "x", .type = fz_type_primitive(FZ_TYPE_DOUBLE)}, {.name = "y", .type = fz_type_primitive(FZ_TYPE_DOUBLE)}};
+    struct fz_field fields[2] = {{.name = "x", .type = fz_type_primitive(FZ_TYPE_DOUBLE)},
+                                 {.name = "y", .type = fz_type_primitive(FZ_TYPE_DOUBLE)}};
     out->encoding = (struct fz_cdc_encoding){.kind = FZ_ENC_POINT};
     out->type = fz_type_struct(r->arena, fields, 2);
     return out->type != NULL || set_why(r, "out of memory");
 }
 
-static bool read_fields(struct schema_reader *r, struct fz_str text, int depth, struct fz_connect_field **out, size_t *n_out) {
+static bool read_fields(struct schema_reader *r, struct fz_str text, int depth, struct fz_connect_field **out,
+                        size_t *n_out) {
     struct fz_json json;
     bool first = true;
     struct fz_connect_field *fields = NULL;
@@ -200,14 +208,17 @@ static bool resolve_struct(struct schema_reader *r, const struct node *n, int de
     return out->type != NULL || set_why(r, "out of memory");
 }
 
-static bool resolve_container(struct schema_reader *r, const struct node *n, bool is_map, int depth, struct fz_connect_field *out) {
+static bool resolve_container(struct schema_reader *r, const struct node *n, bool is_map, int depth,
+                              struct fz_connect_field *out) {
     struct fz_connect_field inner = {0};
     if (!resolve(r, is_map ? n->values : n->items, depth + 1, &inner)) {
         return false;
     }
-    out->type = is_map ? fz_type_map(r->arena, 0, fz_type_primitive(FZ_TYPE_STRING), 0, false, inner.type) : fz_type_list(r->arena, 0, false, inner.type);
-    out->encoding = (struct fz_cdc_encoding){.kind = is_map ? FZ_ENC_MAP : FZ_ENC_LIST,
-                                             .element = fz_arena_memdup(r->arena, &inner.encoding, sizeof inner.encoding)};
+    out->type = is_map ? fz_type_map(r->arena, 0, fz_type_primitive(FZ_TYPE_STRING), 0, false, inner.type)
+                       : fz_type_list(r->arena, 0, false, inner.type);
+    out->encoding =
+        (struct fz_cdc_encoding){.kind = is_map ? FZ_ENC_MAP : FZ_ENC_LIST,
+                                 .element = fz_arena_memdup(r->arena, &inner.encoding, sizeof inner.encoding)};
     return (out->type != NULL && out->encoding.element != NULL) || set_why(r, "out of memory");
 }
 
@@ -219,7 +230,8 @@ static bool resolve(struct schema_reader *r, struct fz_str text, int depth, stru
     if (text.ptr == NULL || !read_node(r, text, &n)) {
         return set_why(r, "a schema is missing");
     }
-    *out = (struct fz_connect_field){.name = fz_arena_strndup(r->arena, n.field.ptr == NULL ? "" : n.field.ptr, n.field.len)};
+    *out = (struct fz_connect_field){
+        .name = fz_arena_strndup(r->arena, n.field.ptr == NULL ? "" : n.field.ptr, n.field.len)};
     if (fz_str_eq(n.name, FZ_STR_LIT("org.apache.kafka.connect.data.Decimal"))) {
         return resolve_decimal(r, &n, out);
     }
@@ -267,7 +279,8 @@ static struct fz_str row_node(struct schema_reader *r, struct fz_str fields) {
         if (!read_node(r, raw, &n)) {
             break;
         }
-        if (fz_str_eq(n.field, FZ_STR_LIT("after")) || (fz_str_eq(n.field, FZ_STR_LIT("before")) && found.ptr == NULL)) {
+        if (fz_str_eq(n.field, FZ_STR_LIT("after")) ||
+            (fz_str_eq(n.field, FZ_STR_LIT("before")) && found.ptr == NULL)) {
             found = n.fields;
         }
         envelope = envelope || fz_str_eq(n.field, FZ_STR_LIT("op"));

@@ -21,7 +21,8 @@ struct source_part {
 
 // ---- life
 
-enum fz_code fz_cdc_decoder_new(const struct fz_pipeline *pipeline, struct fz_cdc_tables *tables, struct fz_cdc_decoder **out, struct fz_err *err) {
+enum fz_code fz_cdc_decoder_new(const struct fz_pipeline *pipeline, struct fz_cdc_tables *tables,
+                                struct fz_cdc_decoder **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_cdc_decoder *d = NULL;
     FZ_NEW(d, err);
@@ -93,10 +94,12 @@ static bool read_envelope(struct fz_cdc_decoder *d, struct fz_str text, struct e
         } else if (fz_str_eq(name, FZ_STR_LIT("op")) && fz_json_peek(&json) == FZ_JSON_STRING) {
             e->has_op = fz_json_string(&json, &e->op);
             continue;
-        } else if (fz_str_eq(name, FZ_STR_LIT("status")) || fz_str_eq(name, FZ_STR_LIT("ddl")) || fz_str_eq(name, FZ_STR_LIT("tableChanges"))) {
+        } else if (fz_str_eq(name, FZ_STR_LIT("status")) || fz_str_eq(name, FZ_STR_LIT("ddl")) ||
+                   fz_str_eq(name, FZ_STR_LIT("tableChanges"))) {
             e->has_other_marks = true;
         }
-        if (raw == NULL ? !fz_json_skip(&json, NULL) : !fz_json_pass(&json, raw)) { // the parts are checked when they are read
+        if (raw == NULL ? !fz_json_skip(&json, NULL)
+                        : !fz_json_pass(&json, raw)) { // the parts are checked when they are read
             break;
         }
     }
@@ -121,10 +124,18 @@ static bool read_source(struct fz_cdc_decoder *d, struct fz_str text, struct sou
         struct fz_str *text;
         int64_t *number;
     } members[] = {
-        {FZ_STR_LIT("connector"), &s->connector, NULL}, {FZ_STR_LIT("ts_ms"), NULL, &s->ts_ms},   {FZ_STR_LIT("snapshot"), &s->snapshot, NULL},
-        {FZ_STR_LIT("db"), &s->db, NULL},               {FZ_STR_LIT("sequence"), &s->sequence, NULL}, {FZ_STR_LIT("ts_us"), NULL, &s->ts_us},
-        {FZ_STR_LIT("schema"), &s->schema, NULL},       {FZ_STR_LIT("table"), &s->table, NULL},   {FZ_STR_LIT("lsn"), NULL, &s->lsn},
-        {FZ_STR_LIT("file"), &s->file, NULL},           {FZ_STR_LIT("pos"), NULL, &s->pos},       {FZ_STR_LIT("row"), NULL, &s->row},
+        {FZ_STR_LIT("connector"), &s->connector, NULL},
+        {FZ_STR_LIT("ts_ms"), NULL, &s->ts_ms},
+        {FZ_STR_LIT("snapshot"), &s->snapshot, NULL},
+        {FZ_STR_LIT("db"), &s->db, NULL},
+        {FZ_STR_LIT("sequence"), &s->sequence, NULL},
+        {FZ_STR_LIT("ts_us"), NULL, &s->ts_us},
+        {FZ_STR_LIT("schema"), &s->schema, NULL},
+        {FZ_STR_LIT("table"), &s->table, NULL},
+        {FZ_STR_LIT("lsn"), NULL, &s->lsn},
+        {FZ_STR_LIT("file"), &s->file, NULL},
+        {FZ_STR_LIT("pos"), NULL, &s->pos},
+        {FZ_STR_LIT("row"), NULL, &s->row},
     };
     fz_json_init(&json, text, &d->scratch);
     if (!fz_json_enter(&json, '{')) {
@@ -199,7 +210,8 @@ static struct fz_cdc_order order_of(const struct source_part *s) {
             order.parts[0] = sequence[0] < 0 ? sequence[1] : sequence[0];
             order.parts[1] = sequence[0] < 0 ? 0 : sequence[1];
         }
-    } else if ((fz_str_eq(s->connector, FZ_STR_LIT("mysql")) || fz_str_eq(s->connector, FZ_STR_LIT("mariadb"))) && s->pos >= 0) {
+    } else if ((fz_str_eq(s->connector, FZ_STR_LIT("mysql")) || fz_str_eq(s->connector, FZ_STR_LIT("mariadb"))) &&
+               s->pos >= 0) {
         int64_t file = file_number(s->file);
         if (file >= 0) {
             order = (struct fz_cdc_order){{file, s->pos, s->row}, 3};
@@ -210,8 +222,8 @@ static struct fz_cdc_order order_of(const struct source_part *s) {
 
 // ---- routing
 
-static enum fz_code find_table(struct fz_cdc_decoder *d, const struct fz_pipeline_table *config, struct fz_str name, struct fz_cdc_table **out,
-                               struct fz_err *err) {
+static enum fz_code find_table(struct fz_cdc_decoder *d, const struct fz_pipeline_table *config, struct fz_str name,
+                               struct fz_cdc_table **out, struct fz_err *err) {
     for (size_t i = 0; config != NULL && i < d->tables->n; i++) {
         if (d->tables->items[i]->config == config) {
             *out = d->tables->items[i];
@@ -244,7 +256,8 @@ static struct fz_str source_name(struct fz_cdc_decoder *d, const struct source_p
     return (struct fz_str){name, space.len + 1 + s->table.len};
 }
 
-static enum fz_code route_by_name(struct fz_cdc_decoder *d, struct fz_str name, struct fz_cdc_table **out, struct fz_err *err) {
+static enum fz_code route_by_name(struct fz_cdc_decoder *d, struct fz_str name, struct fz_cdc_table **out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_map_entry *entry;
     bool added;
@@ -263,7 +276,8 @@ out:
 }
 
 // Where the table stands already in the record's stream.
-static enum fz_code stream_of(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_decode_stream **out, struct fz_err *err) {
+static enum fz_code stream_of(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                              struct fz_decode_stream **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_map_entry *entry;
     bool added;
@@ -283,9 +297,11 @@ out:
     return rc;
 }
 
-static int64_t applied_offset(struct fz_cdc_decoder *d, const struct fz_cdc_table *table, const struct fz_cdc_record *record) {
+static int64_t applied_offset(struct fz_cdc_decoder *d, const struct fz_cdc_table *table,
+                              const struct fz_cdc_record *record) {
     fz_cdc_stream_key(&d->key, record->position.topic, record->position.partition);
-    struct fz_map_entry *entry = d->key.failed ? NULL : fz_map_find(&table->positions, (struct fz_str){d->key.ptr, d->key.len});
+    struct fz_map_entry *entry =
+        d->key.failed ? NULL : fz_map_find(&table->positions, (struct fz_str){d->key.ptr, d->key.len});
     return entry == NULL ? INT64_MIN : entry->value.i64;
 }
 
@@ -308,7 +324,8 @@ static bool find_header(struct fz_cdc_decoder *d, struct fz_str headers, struct 
             return false;
         }
         fz_json_enter(&json, '[');
-        if (!fz_json_next_element(&json, &first_part) || !fz_json_string(&json, &name) || !fz_json_next_element(&json, &first_part)) {
+        if (!fz_json_next_element(&json, &first_part) || !fz_json_string(&json, &name) ||
+            !fz_json_next_element(&json, &first_part)) {
             return false;
         }
         if (fz_str_eq(name, wanted)) {
@@ -323,7 +340,8 @@ static bool find_header(struct fz_cdc_decoder *d, struct fz_str headers, struct 
 
 // ---- changes
 
-static enum fz_code configured_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, bool *good, struct fz_err *err) {
+static enum fz_code configured_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, bool *good,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n = table->config == NULL ? 0 : table->config->n_key;
     size_t *key = NULL;
@@ -337,7 +355,8 @@ static enum fz_code configured_key(struct fz_cdc_decoder *d, struct fz_cdc_table
     for (size_t i = 0; i < n; i++) {
         struct fz_map_entry *entry = fz_map_find(&table->by_name, fz_str_of(table->config->key[i]));
         if (entry == NULL) {
-            rc = fz_decode_bad(d, good, "NO_KEY", "the event has no column %s, which is the table's key", table->config->key[i]);
+            rc = fz_decode_bad(d, good, "NO_KEY", "the event has no column %s, which is the table's key",
+                               table->config->key[i]);
             goto out;
         }
         key[i] = (size_t)entry->value.i64;
@@ -351,7 +370,8 @@ out:
     return rc;
 }
 
-static bool key_is_whole(struct fz_cdc_decoder *d, const struct fz_cdc_table *table, const struct fz_row_buffer *row, bool *good) {
+static bool key_is_whole(struct fz_cdc_decoder *d, const struct fz_cdc_table *table, const struct fz_row_buffer *row,
+                         bool *good) {
     for (size_t i = 0; i < table->n_key; i++) {
         size_t ix = table->key[i];
         if (row->cells[ix] != FZ_CELL_VALUE || row->values[ix].is_null) {
@@ -363,15 +383,19 @@ static bool key_is_whole(struct fz_cdc_decoder *d, const struct fz_cdc_table *ta
     return true;
 }
 
-static struct fz_cdc_change *add_change(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, enum fz_cdc_op op,
-                                        const struct source_part *s, const struct fz_row_buffer *row) {
+static struct fz_cdc_change *add_change(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                                        struct fz_cdc_table *table, enum fz_cdc_op op, const struct source_part *s,
+                                        const struct fz_row_buffer *row) {
     struct fz_cdc_change *change = &d->out->changes[d->out->n_changes++];
     *change = (struct fz_cdc_change){
         .record = record,
         .table = table,
         .op = op,
         .order = order_of(s),
-        .source_ts_us = s->ts_us != INT64_MIN ? s->ts_us : s->ts_ms != INT64_MIN && s->ts_ms < INT64_MAX / 1000 && s->ts_ms > INT64_MIN / 1000 ? s->ts_ms * 1000 : INT64_MIN,
+        .source_ts_us = s->ts_us != INT64_MIN ? s->ts_us
+                        : s->ts_ms != INT64_MIN && s->ts_ms < INT64_MAX / 1000 && s->ts_ms > INT64_MIN / 1000
+                            ? s->ts_ms * 1000
+                            : INT64_MIN,
         .source_lsn = s->lsn,
         .n_columns = row == NULL ? 0 : table->n_columns,
         .row = row == NULL ? NULL : row->values,
@@ -387,12 +411,15 @@ static bool keyed_by_record(const struct fz_cdc_table *table, const struct fz_cd
 }
 
 static enum fz_code no_key(const struct fz_cdc_table *table, struct fz_err *err) {
-    return fz_fail(err, FZ_INVALID_ARG, "table %s has no key: the events carry none. Set key: [columns] for the table, or keyless: append", table->match);
+    return fz_fail(err, FZ_INVALID_ARG,
+                   "table %s has no key: the events carry none. Set key: [columns] for the table, or keyless: append",
+                   table->match);
 }
 
 // Decides what the key is and reads it from the record's key, the row and (deletes) the row before.
-static enum fz_code read_keys(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, struct fz_str row_text, int what,
-                              bool is_delete, struct fz_row_buffer *row, bool *good, struct fz_err *err) {
+static enum fz_code read_keys(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table,
+                              struct fz_str row_text, int what, bool is_delete, struct fz_row_buffer *row, bool *good,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (keyed_by_record(table, record)) {
         FZ_TRY(fz_decode_key(d, table, record->key, row, good, err));
@@ -424,8 +451,9 @@ out:
 }
 
 // A custom key may change in an update: the row before has the old one.
-static enum fz_code split_key_change(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, struct fz_str before,
-                                     const struct source_part *s, bool *split, bool *good, struct fz_err *err) {
+static enum fz_code split_key_change(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                                     struct fz_cdc_table *table, struct fz_str before, const struct source_part *s,
+                                     bool *split, bool *good, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_row_buffer *old = &d->rows[1], *row = &d->rows[0];
     *split = false;
@@ -452,8 +480,9 @@ out:
     return rc;
 }
 
-static enum fz_code old_key_header(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, struct fz_cdc_change *change,
-                                   bool *good, struct fz_err *err) {
+static enum fz_code old_key_header(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                                   struct fz_cdc_table *table, struct fz_cdc_change *change, bool *good,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_str header;
     struct fz_row_buffer *old = &d->rows[1];
@@ -462,7 +491,8 @@ static enum fz_code old_key_header(struct fz_cdc_decoder *d, const struct fz_cdc
     }
     fz_row_clear(old);
     FZ_TRY(fz_decode_key(d, table, header, old, good, err));
-    if (!*good || !key_is_whole(d, table, old, good)) { // a header in another form than the key: the row counts all the same
+    if (!*good ||
+        !key_is_whole(d, table, old, good)) { // a header in another form than the key: the row counts all the same
         *good = true;
         d->out->outcome = FZ_CDC_CHANGE;
         return FZ_OK;
@@ -476,8 +506,9 @@ out:
     return rc;
 }
 
-static enum fz_code row_change(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, enum fz_cdc_op op,
-                               const struct envelope *e, const struct source_part *s, int what, bool *good, struct fz_err *err) {
+static enum fz_code row_change(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table,
+                               enum fz_cdc_op op, const struct envelope *e, const struct source_part *s, int what,
+                               bool *good, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_row_buffer *row = &d->rows[0];
     struct fz_str header, text = op == FZ_CDC_DELETE ? e->before : e->after;
@@ -527,17 +558,21 @@ static bool parse_op(struct fz_str op, enum fz_cdc_op *out) {
     return true;
 }
 
-static enum fz_code decode_envelope(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, const struct envelope *e,
-                                    const struct source_part *s, struct fz_err *err) {
+static enum fz_code decode_envelope(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                                    struct fz_cdc_table *table, const struct envelope *e, const struct source_part *s,
+                                    struct fz_err *err) {
     enum fz_cdc_op op;
     bool good = true;
     if (fz_str_eq(e->op, FZ_STR_LIT("m"))) { // a logical message
         return FZ_OK;
     }
     if (!parse_op(e->op, &op)) {
-        return fz_decode_bad(d, &good, "UNKNOWN_OP", "op \"%.*s\" is not known", (int)(e->op.len > 40 ? 40 : e->op.len), e->op.ptr);
+        return fz_decode_bad(d, &good, "UNKNOWN_OP", "op \"%.*s\" is not known", (int)(e->op.len > 40 ? 40 : e->op.len),
+                             e->op.ptr);
     }
-    table->connector = fz_str_eq(s->connector, FZ_STR_LIT("postgresql")) ? "postgresql" : s->pos >= 0 ? "mysql" : "other";
+    table->connector = fz_str_eq(s->connector, FZ_STR_LIT("postgresql")) ? "postgresql"
+                       : s->pos >= 0                                     ? "mysql"
+                                                                         : "other";
     if (op == FZ_CDC_TRUNCATE) {
         add_change(d, record, table, op, s, NULL);
         return FZ_OK;
@@ -546,8 +581,8 @@ static enum fz_code decode_envelope(struct fz_cdc_decoder *d, const struct fz_cd
 }
 
 // A row of ExtractNewRecordState: columns beside __op, __deleted and what add.fields added.
-static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_table *table, struct fz_str value,
-                                struct fz_err *err) {
+static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                                struct fz_cdc_table *table, struct fz_str value, struct fz_err *err) {
     struct envelope e = {0};
     struct source_part s;
     struct fz_json json;
@@ -574,7 +609,8 @@ static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_re
         }
     }
     if (json.error != NULL || !fz_json_at_end(&json)) {
-        return fz_decode_bad(d, &good, "BAD_JSON", "%s", json.error == NULL ? "something stands behind the value" : json.error);
+        return fz_decode_bad(d, &good, "BAD_JSON", "%s",
+                             json.error == NULL ? "something stands behind the value" : json.error);
     }
     enum fz_cdc_op op = FZ_CDC_UPDATE;
     if (e.op.ptr != NULL && !parse_op(e.op, &op)) {
@@ -585,7 +621,8 @@ static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_re
     if (op == FZ_CDC_UPDATE) {
         e.before = (struct fz_str){NULL, 0};
     }
-    if (table->config != NULL && table->config->keyless_append && record->key.ptr == NULL && op == FZ_CDC_UPDATE && e.op.ptr == NULL) {
+    if (table->config != NULL && table->config->keyless_append && record->key.ptr == NULL && op == FZ_CDC_UPDATE &&
+        e.op.ptr == NULL) {
         op = FZ_CDC_CREATE;
     }
     return row_change(d, record, table, op, &e, &s, FZ_ROW_FLAT, &good, err);
@@ -593,8 +630,8 @@ static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_re
 
 // ---- one record
 
-static enum fz_code route(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, const struct source_part *s, struct fz_cdc_table **table,
-                          struct fz_err *err) {
+static enum fz_code route(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, const struct source_part *s,
+                          struct fz_cdc_table **table, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_str name = record->has_topic ? fz_str_of(record->position.topic) : source_name(d, s);
     *table = NULL;
@@ -615,10 +652,12 @@ out:
 // Records that are no row changes and no mistakes: heartbeats, transaction boundaries, DDL, topics that are no table's.
 static bool is_no_row(const struct fz_cdc_decoder *d, const struct fz_cdc_record *record, const struct envelope *e) {
     return e->has_other_marks || strncmp(record->position.topic, "__debezium", 10) == 0 ||
-           (record->has_topic && d->pipeline->n_tables > 0 && fz_pipeline_match(d->pipeline, fz_str_of(record->position.topic)) == NULL);
+           (record->has_topic && d->pipeline->n_tables > 0 &&
+            fz_pipeline_match(d->pipeline, fz_str_of(record->position.topic)) == NULL);
 }
 
-static enum fz_code decode_value(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_decode_stream *stream, struct fz_err *err) {
+static enum fz_code decode_value(struct fz_cdc_decoder *d, const struct fz_cdc_record *record,
+                                 struct fz_decode_stream *stream, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct envelope e;
     struct source_part s;
@@ -639,7 +678,9 @@ static enum fz_code decode_value(struct fz_cdc_decoder *d, const struct fz_cdc_r
         return fz_decode_bad(d, &good, "BAD_ENVELOPE", "source is not an object");
     }
     if (!flat && !e.has_op) { // heartbeats, transaction and DDL records have none
-        return is_no_row(d, record, &e) ? FZ_OK : fz_decode_bad(d, &good, "BAD_ENVELOPE", "the value has no op: it is not a Debezium envelope");
+        return is_no_row(d, record, &e)
+                   ? FZ_OK
+                   : fz_decode_bad(d, &good, "BAD_ENVELOPE", "the value has no op: it is not a Debezium envelope");
     }
     FZ_TRY(route(d, record, &s, &d->out->table, err));
     struct fz_cdc_table *table = d->out->table;
@@ -671,7 +712,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_cdc_decode(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_decoded *out, struct fz_err *err) {
+enum fz_code fz_cdc_decode(struct fz_cdc_decoder *d, const struct fz_cdc_record *record, struct fz_cdc_decoded *out,
+                           struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_decode_stream *stream = NULL;
     bool good = true;

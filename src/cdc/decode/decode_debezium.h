@@ -9,7 +9,7 @@
 
 enum fz_cdc_outcome {
     FZ_CDC_CHANGE,
-    FZ_CDC_SKIP,    // tombstone, heartbeat, transaction or DDL record, a table that the pipeline does not have
+    FZ_CDC_SKIP, // tombstone, heartbeat, transaction or DDL record, a table that the pipeline does not have
     FZ_CDC_APPLIED, // below the position that the table has already
     FZ_CDC_BAD,
 };
@@ -23,10 +23,12 @@ struct fz_cdc_decoded {
 };
 struct fz_cdc_decoder;
 // Borrows both for its life. Tables are added to `tables` as they are met.
-enum fz_code fz_cdc_decoder_new(const struct fz_pipeline *pipeline, struct fz_cdc_tables *tables, struct fz_cdc_decoder **out, struct fz_err *err);
+enum fz_code fz_cdc_decoder_new(const struct fz_pipeline *pipeline, struct fz_cdc_tables *tables,
+                                struct fz_cdc_decoder **out, struct fz_err *err);
 void fz_cdc_decoder_free(struct fz_cdc_decoder *decoder);
 // What *out points to lives until the next call.
-enum fz_code fz_cdc_decode(struct fz_cdc_decoder *decoder, const struct fz_cdc_record *record, struct fz_cdc_decoded *out, struct fz_err *err);
+enum fz_code fz_cdc_decode(struct fz_cdc_decoder *decoder, const struct fz_cdc_record *record,
+                           struct fz_cdc_decoded *out, struct fz_err *err);
 // Forgets which table a topic belongs to and what is applied (after the tables' positions were changed).
 void fz_cdc_decoder_reset(struct fz_cdc_decoder *decoder);
 

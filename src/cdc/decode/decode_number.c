@@ -61,7 +61,8 @@ enum fz_exact fz_exact_from_text(struct fz_str text, int scale, __int128 *out) {
     }
     if (p < end && (*p == 'e' || *p == 'E')) {
         p++;
-        if (!fz_parse_i64((struct fz_str){p, (size_t)(end - p)}, &exponent) || exponent > 1000000 || exponent < -1000000) {
+        if (!fz_parse_i64((struct fz_str){p, (size_t)(end - p)}, &exponent) || exponent > 1000000 ||
+            exponent < -1000000) {
             return FZ_EXACT_NO_NUMBER;
         }
         p = end;

@@ -4,7 +4,12 @@
 
 #include "base/mem.h"
 
-enum fz_exact { FZ_EXACT_OK, FZ_EXACT_INEXACT /* more fraction digits than the scale */, FZ_EXACT_TOO_LARGE, FZ_EXACT_NO_NUMBER };
+enum fz_exact {
+    FZ_EXACT_OK,
+    FZ_EXACT_INEXACT /* more fraction digits than the scale */,
+    FZ_EXACT_TOO_LARGE,
+    FZ_EXACT_NO_NUMBER
+};
 // "-12.30", "1.5E+3" as an unscaled number of `scale`.
 enum fz_exact fz_exact_from_text(struct fz_str text, int scale, __int128 *out);
 enum fz_exact fz_exact_rescale(__int128 value, int from_scale, int to_scale, __int128 *out);

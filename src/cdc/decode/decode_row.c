@@ -32,14 +32,16 @@ bool fz_decode_unwrap(struct fz_arena *arena, struct fz_str text, struct fz_str 
     }
     while (fz_json_next_member(&json, &first, &name)) {
         bool is_schema = fz_str_eq(name, FZ_STR_LIT("schema"));
-        if (++n > 2 || (!is_schema && !fz_str_eq(name, FZ_STR_LIT("payload"))) || !fz_json_skip(&json, is_schema ? schema : payload)) {
+        if (++n > 2 || (!is_schema && !fz_str_eq(name, FZ_STR_LIT("payload"))) ||
+            !fz_json_skip(&json, is_schema ? schema : payload)) {
             return false;
         }
     }
     return json.error == NULL && schema->ptr != NULL && payload->ptr != NULL;
 }
 
-enum fz_code fz_decode_schema(struct fz_cdc_decoder *d, struct fz_str raw, const struct fz_connect_schema **out, bool *good, struct fz_err *err) {
+enum fz_code fz_decode_schema(struct fz_cdc_decoder *d, struct fz_str raw, const struct fz_connect_schema **out,
+                              bool *good, struct fz_err *err) {
     struct fz_map_entry *entry = fz_map_find(&d->schemas, raw);
     const char *why = NULL;
     enum fz_code rc = FZ_OK;
@@ -89,8 +91,8 @@ static enum fz_code typed_by_json(struct fz_json json /* a copy: only looked at 
         break;
     case FZ_JSON_NUMBER:
         id = FZ_TYPE_DOUBLE;
-        if (fz_json_number(&json, &text) && memchr(text.ptr, '.', text.len) == NULL && memchr(text.ptr, 'e', text.len) == NULL &&
-            memchr(text.ptr, 'E', text.len) == NULL) {
+        if (fz_json_number(&json, &text) && memchr(text.ptr, '.', text.len) == NULL &&
+            memchr(text.ptr, 'e', text.len) == NULL && memchr(text.ptr, 'E', text.len) == NULL) {
             id = FZ_TYPE_LONG;
         }
         column->encoding.kind = id == FZ_TYPE_LONG ? FZ_ENC_PLAIN : FZ_ENC_NUMBER;
@@ -109,8 +111,8 @@ static enum fz_code typed_by_json(struct fz_json json /* a copy: only looked at 
 }
 
 // A field that is seen for the first time.
-static enum fz_code new_column(struct fz_cdc_table *table, struct fz_str field, const struct fz_connect_field *typed, const struct fz_json *json, int64_t *out,
-                               struct fz_err *err) {
+static enum fz_code new_column(struct fz_cdc_table *table, struct fz_str field, const struct fz_connect_field *typed,
+                               const struct fz_json *json, int64_t *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_cdc_column column = {.name = column_name(table, field)};
     if (column.name == NULL) {
@@ -123,12 +125,14 @@ static enum fz_code new_column(struct fz_cdc_table *table, struct fz_str field, 
     }
     const struct fz_pipeline_column *declared = declaration(table, column.name);
     enum fz_pipeline_schema_changes policy = table->config == NULL ? FZ_SCHEMA_EVOLVE : table->config->schema_changes;
-    if (declared == NULL && policy != FZ_SCHEMA_EVOLVE && (table->settled || (table->config != NULL && table->config->n_columns > 0))) {
+    if (declared == NULL && policy != FZ_SCHEMA_EVOLVE &&
+        (table->settled || (table->config != NULL && table->config->n_columns > 0))) {
         *out = IGNORED;
-        return policy == FZ_SCHEMA_IGNORE
-                   ? FZ_OK
-                   : fz_fail(err, FZ_SCHEMA_MISMATCH, "table %s: the events have a new field %s; declare it under columns:, or set schema_changes: evolve or ignore",
-                             table->match, column.name);
+        return policy == FZ_SCHEMA_IGNORE ? FZ_OK
+                                          : fz_fail(err, FZ_SCHEMA_MISMATCH,
+                                                    "table %s: the events have a new field %s; declare it under "
+                                                    "columns:, or set schema_changes: evolve or ignore",
+                                                    table->match, column.name);
     }
     if (declared != NULL) {
         column.type = declared->type;
@@ -161,8 +165,8 @@ out:
     return rc;
 }
 
-static enum fz_code column_of(struct fz_cdc_table *table, struct fz_str field, const struct fz_connect_field *typed, const struct fz_json *json, int64_t *out,
-                              struct fz_err *err) {
+static enum fz_code column_of(struct fz_cdc_table *table, struct fz_str field, const struct fz_connect_field *typed,
+                              const struct fz_json *json, int64_t *out, struct fz_err *err) {
     struct fz_map_entry *entry = fz_map_find(&table->by_field, field);
     enum fz_code rc = FZ_OK;
     if (entry != NULL) {
@@ -181,14 +185,17 @@ out:
 // A wider type in the schema part widens a column whose type came from a schema as well: Iceberg's promotions.
 static void promote(struct fz_cdc_column *column, const struct fz_type *to) {
     const struct fz_type *from = column->type;
-    bool wider = (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) || (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
-                 (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && to->scale == from->scale && to->precision > from->precision);
+    bool wider = (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) ||
+                 (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
+                 (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && to->scale == from->scale &&
+                  to->precision > from->precision);
     if (wider && !column->type_declared) {
         column->type = to;
     }
 }
 
-enum fz_code fz_decode_use_schema(struct fz_cdc_decoder *d, struct fz_cdc_table *table, const struct fz_connect_schema *schema, struct fz_err *err) {
+enum fz_code fz_decode_use_schema(struct fz_cdc_decoder *d, struct fz_cdc_table *table,
+                                  const struct fz_connect_schema *schema, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_decode_table *state = table->decode_state;
     (void)d;
@@ -212,7 +219,8 @@ enum fz_code fz_decode_use_schema(struct fz_cdc_decoder *d, struct fz_cdc_table 
         if (ix < 0) {
             continue;
         }
-        FZ_TRY(fz_grow((void **)&state->by_schema, &state->cap_by_schema, table->n_columns, sizeof *state->by_schema, err));
+        FZ_TRY(fz_grow((void **)&state->by_schema, &state->cap_by_schema, table->n_columns, sizeof *state->by_schema,
+                       err));
         for (; state->n_by_schema < table->n_columns; state->n_by_schema++) {
             state->by_schema[state->n_by_schema] = (struct fz_cdc_encoding){0};
         }
@@ -229,7 +237,8 @@ out:
 static const struct fz_cdc_encoding *encoding_of(const struct fz_cdc_table *table, size_t ix) {
     const struct fz_decode_table *state = table->decode_state;
     const struct fz_cdc_column *column = &table->columns[ix];
-    bool open = !column->encoding_declared || (column->encoding.kind == FZ_ENC_DECIMAL_BYTES && column->encoding.scale < 0);
+    bool open =
+        !column->encoding_declared || (column->encoding.kind == FZ_ENC_DECIMAL_BYTES && column->encoding.scale < 0);
     if (open && state != NULL && ix < state->n_by_schema && state->by_schema[ix].kind != FZ_ENC_NONE) {
         return &state->by_schema[ix];
     }
@@ -258,13 +267,14 @@ static enum fz_code cell_error(struct fz_cdc_decoder *d, bool *good, const struc
     fz_type_print_sql(&text, column->type);
     fz_buf_puts(&text, ", encoded as ");
     fz_cdc_encoding_print(&text, encoding_of(table, ix));
-    fz_decode_bad(d, good, "BAD_VALUE", "column %s (%s): %s", column->name, text.ptr == NULL ? "?" : text.ptr, d->values.why);
+    fz_decode_bad(d, good, "BAD_VALUE", "column %s (%s): %s", column->name, text.ptr == NULL ? "?" : text.ptr,
+                  d->values.why);
     fz_buf_dispose(&text);
     return FZ_OK;
 }
 
-static enum fz_code decode_cell(struct fz_cdc_decoder *d, struct fz_cdc_table *table, size_t ix, struct fz_json *json, struct fz_row_buffer *row, bool *good,
-                                struct fz_err *err) {
+static enum fz_code decode_cell(struct fz_cdc_decoder *d, struct fz_cdc_table *table, size_t ix, struct fz_json *json,
+                                struct fz_row_buffer *row, bool *good, struct fz_err *err) {
     struct fz_cdc_column *column = &table->columns[ix];
     switch (fz_cdc_decode_value(&d->values, json, encoding_of(table, ix), column->type, &row->values[ix])) {
     case FZ_DECODED_VALUE:
@@ -298,8 +308,8 @@ static bool is_key_column(const struct fz_cdc_table *table, size_t ix) {
     return false;
 }
 
-enum fz_code fz_decode_row(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str object, int what, struct fz_row_buffer *row, bool *good,
-                           struct fz_err *err) {
+enum fz_code fz_decode_row(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str object, int what,
+                           struct fz_row_buffer *row, bool *good, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_json json;
     bool first = true;
@@ -316,7 +326,8 @@ enum fz_code fz_decode_row(struct fz_cdc_decoder *d, struct fz_cdc_table *table,
             fz_json_skip(&json, NULL);
             continue;
         }
-        if (hint < table->n_columns && (table->config == NULL || table->config->n_rename == 0) && fz_str_eq(name, fz_str_of(table->columns[hint].name))) {
+        if (hint < table->n_columns && (table->config == NULL || table->config->n_rename == 0) &&
+            fz_str_eq(name, fz_str_of(table->columns[hint].name))) {
             ix = (int64_t)hint; // fields come in the order of the last time
         } else {
             FZ_TRY(column_of(table, name, NULL, &json, &ix, err));
@@ -344,8 +355,8 @@ out:
 
 // ---- keys
 
-static enum fz_code learn_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str object, const struct fz_connect_schema *schema, bool *good,
-                              struct fz_err *err) {
+static enum fz_code learn_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str object,
+                              const struct fz_connect_schema *schema, bool *good, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_json json;
     bool first = true;
@@ -385,8 +396,8 @@ out:
 }
 
 // The members of a key must be the key columns, all of them and no others.
-static enum fz_code read_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str object, struct fz_row_buffer *row, bool *good,
-                             struct fz_err *err) {
+static enum fz_code read_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str object,
+                             struct fz_row_buffer *row, bool *good, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_json json;
     bool first = true;
@@ -418,8 +429,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_decode_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str key, struct fz_row_buffer *row, bool *good,
-                           struct fz_err *err) {
+enum fz_code fz_decode_key(struct fz_cdc_decoder *d, struct fz_cdc_table *table, struct fz_str key,
+                           struct fz_row_buffer *row, bool *good, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_str schema_text, payload;
     const struct fz_connect_schema *schema = NULL;

@@ -24,7 +24,8 @@ static enum fz_decoded foreign(const struct input *in, const char *why) {
     return FZ_DECODED_FOREIGN;
 }
 
-enum fz_code fz_value_decoder_init(struct fz_value_decoder *d, struct fz_arena *keep, const char *placeholder, struct fz_err *err) {
+enum fz_code fz_value_decoder_init(struct fz_value_decoder *d, struct fz_arena *keep, const char *placeholder,
+                                   struct fz_err *err) {
     struct fz_buf text = {0};
     size_t n = strlen(placeholder);
     *d = (struct fz_value_decoder){0};
@@ -59,7 +60,8 @@ static enum fz_decoded whole(const struct input *in, int64_t *out) {
     return FZ_DECODED_VALUE;
 }
 
-static enum fz_decoded exact(const struct input *in, enum fz_exact result, const __int128 *number, struct fz_value *out) {
+static enum fz_decoded exact(const struct input *in, enum fz_exact result, const __int128 *number,
+                             struct fz_value *out) {
     __int128 v = *number;
     switch (result) {
     case FZ_EXACT_OK:
@@ -72,7 +74,8 @@ static enum fz_decoded exact(const struct input *in, enum fz_exact result, const
         return foreign(in, "not a number");
     }
     if (in->type->id == FZ_TYPE_INT || in->type->id == FZ_TYPE_LONG) {
-        int64_t low = in->type->id == FZ_TYPE_INT ? INT32_MIN : INT64_MIN, high = in->type->id == FZ_TYPE_INT ? INT32_MAX : INT64_MAX;
+        int64_t low = in->type->id == FZ_TYPE_INT ? INT32_MIN : INT64_MIN,
+                high = in->type->id == FZ_TYPE_INT ? INT32_MAX : INT64_MAX;
         if (v < low || v > high) {
             return foreign(in, "the number is too large for the column");
         }
@@ -109,7 +112,11 @@ static bool special(struct fz_str text, double *out) {
     static const struct {
         const char *name;
         double value;
-    } NAMES[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}, {"POSITIVE_INFINITY", INFINITY}, {"NEGATIVE_INFINITY", -INFINITY}};
+    } NAMES[] = {{"NaN", NAN},
+                 {"Infinity", INFINITY},
+                 {"-Infinity", -INFINITY},
+                 {"POSITIVE_INFINITY", INFINITY},
+                 {"NEGATIVE_INFINITY", -INFINITY}};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (fz_str_ieq(text, fz_str_of(NAMES[i].name))) {
             *out = NAMES[i].value;
@@ -185,7 +192,8 @@ static enum fz_decoded unscaled(const struct input *in, int scale, struct fz_val
 
 static enum fz_decoded decode_decimal_bytes(const struct input *in, struct fz_value *out) {
     struct fz_str text;
-    if (fz_json_peek(in->json) == FZ_JSON_NUMBER && in->type->id != FZ_TYPE_STRING) { // in __debezium.oldkey headers decimals are numbers
+    if (fz_json_peek(in->json) == FZ_JSON_NUMBER &&
+        in->type->id != FZ_TYPE_STRING) { // in __debezium.oldkey headers decimals are numbers
         return fz_json_number(in->json, &text) ? number_text(in, text, out) : foreign(in, "not a number");
     }
     if (in->enc->scale < 0) {
@@ -207,13 +215,17 @@ static enum fz_decoded decode_decimal_string(const struct input *in, struct fz_v
         return foreign(in, "a number as text is wanted");
     }
     if (special(text, &v)) {
-        return in->type->id == FZ_TYPE_STRING   ? string_value(v > 0 ? FZ_STR_LIT("Infinity") : v < 0 ? FZ_STR_LIT("-Infinity") : FZ_STR_LIT("NaN"), out)
+        return in->type->id == FZ_TYPE_STRING ? string_value(v > 0   ? FZ_STR_LIT("Infinity")
+                                                             : v < 0 ? FZ_STR_LIT("-Infinity")
+                                                                     : FZ_STR_LIT("NaN"),
+                                                             out)
                : in->type->id == FZ_TYPE_DOUBLE ? real_of(in, v, out)
                                                 : FZ_DECODED_BEYOND;
     }
     if (in->type->id == FZ_TYPE_STRING) {
         __int128 any;
-        return fz_exact_from_text(text, 0, &any) == FZ_EXACT_NO_NUMBER ? foreign(in, "not a number") : string_value(text, out);
+        return fz_exact_from_text(text, 0, &any) == FZ_EXACT_NO_NUMBER ? foreign(in, "not a number")
+                                                                       : string_value(text, out);
     }
     return number_text(in, text, out);
 }
@@ -249,8 +261,8 @@ static enum fz_decoded decode_struct_scale(const struct input *in, struct fz_val
 static enum fz_decoded decode_unsigned64(const struct input *in, struct fz_value *out) {
     struct fz_str text;
     __int128 v = 0;
-    if (fz_json_peek(in->json) != FZ_JSON_NUMBER || !fz_json_number(in->json, &text) || fz_exact_from_text(text, 0, &v) != FZ_EXACT_OK ||
-        v < INT64_MIN || v > UINT64_MAX) {
+    if (fz_json_peek(in->json) != FZ_JSON_NUMBER || !fz_json_number(in->json, &text) ||
+        fz_exact_from_text(text, 0, &v) != FZ_EXACT_OK || v < INT64_MIN || v > UINT64_MAX) {
         return foreign(in, "a whole number of 64 bits is wanted");
     }
     if (v < 0) {
@@ -263,27 +275,33 @@ static enum fz_decoded decode_plain(const struct input *in, struct fz_value *out
     struct fz_str text;
     switch (in->type->id) {
     case FZ_TYPE_BOOLEAN:
-        return fz_json_peek(in->json) == FZ_JSON_BOOL && fz_json_bool(in->json, &out->u.boolean) ? FZ_DECODED_VALUE
-                                                                                                 : foreign(in, "true or false is wanted");
+        return fz_json_peek(in->json) == FZ_JSON_BOOL && fz_json_bool(in->json, &out->u.boolean)
+                   ? FZ_DECODED_VALUE
+                   : foreign(in, "true or false is wanted");
     case FZ_TYPE_STRING:
-        return fz_json_peek(in->json) == FZ_JSON_STRING && fz_json_string(in->json, &text) ? string_value(text, out) : foreign(in, "text is wanted");
+        return fz_json_peek(in->json) == FZ_JSON_STRING && fz_json_string(in->json, &text)
+                   ? string_value(text, out)
+                   : foreign(in, "text is wanted");
     default: // numbers
-        return fz_json_peek(in->json) == FZ_JSON_NUMBER && fz_json_number(in->json, &text) ? number_text(in, text, out)
-                                                                                           : foreign(in, "a number is wanted");
+        return fz_json_peek(in->json) == FZ_JSON_NUMBER && fz_json_number(in->json, &text)
+                   ? number_text(in, text, out)
+                   : foreign(in, "a number is wanted");
     }
 }
 
 // ---- dates and times
 
 static enum fz_decoded decode_epoch_days(const struct input *in, struct fz_value *out) {
-    static const int64_t INFINITE[] = {-2147472692, -2147472691, -622191234, -625821272}; // what the connector makes of ±infinity
+    static const int64_t INFINITE[] = {-2147472692, -2147472691, -622191234,
+                                       -625821272}; // what the connector makes of ±infinity
     enum fz_decoded result = whole(in, &out->u.i64);
     for (size_t i = 0; result == FZ_DECODED_VALUE && i < 4; i++) {
         if (out->u.i64 == INFINITE[i]) {
             return FZ_DECODED_BEYOND;
         }
     }
-    return result == FZ_DECODED_VALUE && (out->u.i64 > INT32_MAX || out->u.i64 < INT32_MIN) ? FZ_DECODED_BEYOND : result;
+    return result == FZ_DECODED_VALUE && (out->u.i64 > INT32_MAX || out->u.i64 < INT32_MIN) ? FZ_DECODED_BEYOND
+                                                                                            : result;
 }
 
 static enum fz_decoded decode_epoch(const struct input *in, struct fz_value *out) {
@@ -298,7 +316,8 @@ static enum fz_decoded decode_epoch(const struct input *in, struct fz_value *out
         return FZ_DECODED_BEYOND;
     }
     // PostgreSQL's infinity, as the connector writes it
-    return out->u.i64 == INT64_C(9223372036825200000) || out->u.i64 == INT64_C(-9223372036832400000) ? FZ_DECODED_BEYOND : FZ_DECODED_VALUE;
+    return out->u.i64 == INT64_C(9223372036825200000) || out->u.i64 == INT64_C(-9223372036832400000) ? FZ_DECODED_BEYOND
+                                                                                                     : FZ_DECODED_VALUE;
 }
 
 static enum fz_decoded decode_of_day(const struct input *in, struct fz_value *out) {
@@ -320,7 +339,9 @@ static enum fz_decoded decode_micros(const struct input *in, struct fz_value *ou
 }
 
 static enum fz_decoded iso(const struct input *in, enum fz_iso result) {
-    return result == FZ_ISO_OK ? FZ_DECODED_VALUE : result == FZ_ISO_BEYOND ? FZ_DECODED_BEYOND : foreign(in, "not an ISO 8601 date or time of this kind");
+    return result == FZ_ISO_OK       ? FZ_DECODED_VALUE
+           : result == FZ_ISO_BEYOND ? FZ_DECODED_BEYOND
+                                     : foreign(in, "not an ISO 8601 date or time of this kind");
 }
 
 static enum fz_decoded decode_iso(const struct input *in, struct fz_value *out) {
@@ -352,7 +373,8 @@ static enum fz_decoded decode_text(const struct input *in, struct fz_value *out)
     if (in->enc->kind == FZ_ENC_JSON_TEXT || in->enc->kind == FZ_ENC_JSON_OBJECT) {
         struct fz_json inner;
         fz_json_init(&inner, text, in->d->arena);
-        if ((in->enc->kind == FZ_ENC_JSON_OBJECT && fz_json_peek(&inner) != FZ_JSON_OBJECT) || !fz_json_skip(&inner, NULL) || !fz_json_at_end(&inner)) {
+        if ((in->enc->kind == FZ_ENC_JSON_OBJECT && fz_json_peek(&inner) != FZ_JSON_OBJECT) ||
+            !fz_json_skip(&inner, NULL) || !fz_json_at_end(&inner)) {
             return foreign(in, "the text is not JSON");
         }
     }
@@ -396,8 +418,10 @@ static enum fz_decoded decode_uuid(const struct input *in, struct fz_value *out)
             }
             continue;
         }
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10) : 16u;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16u;
         if (digit > 15) {
             return foreign(in, "not a UUID");
         }
@@ -420,7 +444,8 @@ static enum fz_decoded decode_json_raw(const struct input *in, struct fz_value *
 
 // ---- nested
 
-static enum fz_decoded add_item(const struct input *in, struct fz_value **items, size_t *n, size_t *cap, struct fz_value **out) {
+static enum fz_decoded add_item(const struct input *in, struct fz_value **items, size_t *n, size_t *cap,
+                                struct fz_value **out) {
     if (*n == *cap) {
         size_t more = *cap == 0 ? 8 : *cap * 2;
         struct fz_value *grown = more > MAX_ELEMENTS * 2 ? NULL : fz_arena_array(in->d->arena, more, sizeof *grown);
@@ -438,7 +463,8 @@ static enum fz_decoded add_item(const struct input *in, struct fz_value **items,
 }
 
 // An element: what is beyond its type is NULL inside, a placeholder among other elements is none.
-static enum fz_decoded element(const struct input *in, const struct fz_cdc_encoding *enc, const struct fz_type *type, struct fz_value *out) {
+static enum fz_decoded element(const struct input *in, const struct fz_cdc_encoding *enc, const struct fz_type *type,
+                               struct fz_value *out) {
     enum fz_decoded result = fz_cdc_decode_value(in->d, in->json, enc, type, out);
     if (result == FZ_DECODED_BEYOND) {
         in->d->inner_beyond = true;
@@ -545,7 +571,8 @@ static enum fz_decoded decode_struct(const struct input *in, struct fz_value *ou
             }
             continue;
         }
-        enum fz_decoded result = element(in, in->enc->kind == FZ_ENC_POINT ? &number : &in->enc->fields[i], in->type->fields[i].type, &items[i]);
+        enum fz_decoded result = element(in, in->enc->kind == FZ_ENC_POINT ? &number : &in->enc->fields[i],
+                                         in->type->fields[i].type, &items[i]);
         if (result != FZ_DECODED_VALUE) {
             return result == FZ_DECODED_UNAVAILABLE ? foreign(in, "a placeholder inside an object") : result;
         }
@@ -607,8 +634,9 @@ static bool is_placeholder(const struct fz_value_decoder *d, const struct fz_jso
     return false;
 }
 
-enum fz_decoded fz_cdc_decode_value(struct fz_value_decoder *d, struct fz_json *json, const struct fz_cdc_encoding *encoding,
-                                    const struct fz_type *type, struct fz_value *out) {
+enum fz_decoded fz_cdc_decode_value(struct fz_value_decoder *d, struct fz_json *json,
+                                    const struct fz_cdc_encoding *encoding, const struct fz_type *type,
+                                    struct fz_value *out) {
     struct input in = {d, json, encoding, type};
     enum fz_json_kind kind = fz_json_peek(json);
     *out = (struct fz_value){.type = type};
@@ -655,10 +683,14 @@ static enum fz_cdc_encoding_kind text_encoding(const struct fz_type *type) {
     }
 }
 
-enum fz_code fz_cdc_default_parse(struct fz_arena *arena, const char *text, const struct fz_type *type, const struct fz_value **out, struct fz_err *err) {
+enum fz_code fz_cdc_default_parse(struct fz_arena *arena, const char *text, const struct fz_type *type,
+                                  const struct fz_value **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_value_decoder d = {.arena = arena, .placeholder = FZ_STR_LIT("\x01"), .placeholder_base64 = FZ_STR_LIT("\x01"),
-                                 .placeholder_hex = FZ_STR_LIT("\x01"), .placeholder_codes = FZ_STR_LIT("\x01")};
+    struct fz_value_decoder d = {.arena = arena,
+                                 .placeholder = FZ_STR_LIT("\x01"),
+                                 .placeholder_base64 = FZ_STR_LIT("\x01"),
+                                 .placeholder_hex = FZ_STR_LIT("\x01"),
+                                 .placeholder_codes = FZ_STR_LIT("\x01")};
     struct fz_buf json_text = {0};
     struct fz_cdc_encoding encoding = {.kind = text_encoding(type)};
     struct fz_value value;
@@ -670,11 +702,13 @@ enum fz_code fz_cdc_default_parse(struct fz_arena *arena, const char *text, cons
     }
     FZ_TRY(fz_buf_check(&json_text, err));
     fz_json_init(&json, (struct fz_str){json_text.ptr, json_text.len}, arena);
-    enum fz_decoded result = type->n_fields > 0 ? FZ_DECODED_FOREIGN : fz_cdc_decode_value(&d, &json, &encoding, type, &value);
+    enum fz_decoded result =
+        type->n_fields > 0 ? FZ_DECODED_FOREIGN : fz_cdc_decode_value(&d, &json, &encoding, type, &value);
     if (result != FZ_DECODED_VALUE || !fz_json_at_end(&json)) {
         struct fz_buf name = {0};
         fz_type_print_sql(&name, type);
-        rc = fz_fail(err, FZ_INVALID_ARG, "default \"%s\" is no %s", text, name.ptr == NULL ? "value of the type" : name.ptr);
+        rc = fz_fail(err, FZ_INVALID_ARG, "default \"%s\" is no %s", text,
+                     name.ptr == NULL ? "value of the type" : name.ptr);
         fz_buf_dispose(&name);
         goto out;
     }

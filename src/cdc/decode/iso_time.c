@@ -36,7 +36,8 @@ static bool read_date(struct reader *r, int64_t *days, bool *beyond) {
         year = year * 10 + (*r->p++ - '0');
     }
     int month, day;
-    if (r->p - from < 4 || !one(r, '-') || !two(r, &month) || !one(r, '-') || !two(r, &day) || month < 1 || month > 12 || day < 1 || day > 31) {
+    if (r->p - from < 4 || !one(r, '-') || !two(r, &month) || !one(r, '-') || !two(r, &day) || month < 1 ||
+        month > 12 || day < 1 || day > 31) {
         return false;
     }
     if (year > 9999999) {
@@ -95,8 +96,8 @@ static bool read_zone(struct reader *r, int zone, int64_t *offset) {
         return false;
     }
     int sign = one(r, '+') ? 1 : one(r, '-') ? -1 : 0, h = 0, m = 0, s = 0;
-    if (sign == 0 || !two(r, &h) || (r->p < r->end && (one(r, ':'), !two(r, &m))) || (one(r, ':') && !two(r, &s)) || r->p != r->end || h > 18 ||
-        m > 59 || s > 59) {
+    if (sign == 0 || !two(r, &h) || (r->p < r->end && (one(r, ':'), !two(r, &m))) || (one(r, ':') && !two(r, &s)) ||
+        r->p != r->end || h > 18 || m > 59 || s > 59) {
         return false;
     }
     *offset = sign * ((int64_t)h * 3600 + m * 60 + s) * 1000000;
@@ -129,11 +130,13 @@ enum fz_iso fz_iso_timestamp(struct fz_str text, int zone, int64_t *micros) {
     struct reader r = {text.ptr, text.ptr + text.len};
     int64_t days, clock, offset;
     bool beyond = false;
-    if (!read_date(&r, &days, &beyond) || !(one(&r, 'T') || one(&r, ' ')) || !read_clock(&r, &clock) || !read_zone(&r, zone, &offset)) {
+    if (!read_date(&r, &days, &beyond) || !(one(&r, 'T') || one(&r, ' ')) || !read_clock(&r, &clock) ||
+        !read_zone(&r, zone, &offset)) {
         return FZ_ISO_BAD;
     }
     int64_t at;
-    if (beyond || __builtin_mul_overflow(days, DAY_US, &at) || __builtin_add_overflow(at, clock, &at) || __builtin_sub_overflow(at, offset, &at)) {
+    if (beyond || __builtin_mul_overflow(days, DAY_US, &at) || __builtin_add_overflow(at, clock, &at) ||
+        __builtin_sub_overflow(at, offset, &at)) {
         // days * DAY may pass the limit although the sum does not (the first day of the range)
         __int128 exact = (__int128)days * DAY_US + clock - offset;
         if (beyond || exact > INT64_MAX || exact < INT64_MIN) {

@@ -71,7 +71,8 @@ void fz_fold_key(struct fz_buf *out, const struct fz_cdc_table *table, const str
     }
 }
 
-static enum fz_code key_of_row(struct fz_fold *fold, const struct fz_value *row, struct fz_str *out, struct fz_err *err) {
+static enum fz_code key_of_row(struct fz_fold *fold, const struct fz_value *row, struct fz_str *out,
+                               struct fz_err *err) {
     fz_buf_clear(&fold->key);
     for (size_t i = 0; i < fold->table->n_key; i++) {
         key_part(&fold->key, &row[fold->table->key[i]]);
@@ -87,7 +88,8 @@ struct fz_fold_row *fz_fold_find(const struct fz_fold *fold, struct fz_str key) 
 
 // ---- rows
 
-static enum fz_code copy_value(struct fz_fold *fold, const struct fz_value *from, struct fz_value *to, struct fz_err *err) {
+static enum fz_code copy_value(struct fz_fold *fold, const struct fz_value *from, struct fz_value *to,
+                               struct fz_err *err) {
     *to = *from;
     if (from->is_null) {
         return FZ_OK;
@@ -157,7 +159,8 @@ out:
     return rc;
 }
 
-static enum fz_code copy_key(struct fz_fold *fold, const struct fz_value *key, const struct fz_value **out, struct fz_err *err) {
+static enum fz_code copy_key(struct fz_fold *fold, const struct fz_value *key, const struct fz_value **out,
+                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_value *copy = fz_arena_array(&fold->arena, fold->table->n_key, sizeof *copy);
     if (copy == NULL) {
@@ -174,12 +177,13 @@ out:
 // ---- order
 
 // -1: the change is older than the row by the pipeline's order_by columns; 0 where they do not say.
-static int compare_order_by(const struct fz_cdc_table *table, const struct fz_cdc_change *change, const struct fz_fold_row *row) {
+static int compare_order_by(const struct fz_cdc_table *table, const struct fz_cdc_change *change,
+                            const struct fz_fold_row *row) {
     for (size_t i = 0; table->config != NULL && i < table->config->n_order_by; i++) {
         struct fz_map_entry *entry = fz_map_find(&table->by_name, fz_str_of(table->config->order_by[i]));
         size_t ix = entry == NULL ? SIZE_MAX : (size_t)entry->value.i64;
-        if (ix >= change->n_columns || ix >= row->n_columns || change->cells[ix] != FZ_CELL_VALUE || row->cells[ix] != FZ_CELL_VALUE ||
-            change->row[ix].is_null || row->values[ix].is_null) {
+        if (ix >= change->n_columns || ix >= row->n_columns || change->cells[ix] != FZ_CELL_VALUE ||
+            row->cells[ix] != FZ_CELL_VALUE || change->row[ix].is_null || row->values[ix].is_null) {
             return 0;
         }
         int c = fz_value_compare(&change->row[ix], &row->values[ix]);
@@ -197,9 +201,11 @@ static bool by_position(const struct fz_cdc_table *table) {
 static bool is_stale(const struct fz_fold *fold, const struct fz_cdc_change *change, const struct fz_fold_row *row) {
     const struct fz_cdc_table *table = fold->table;
     if (!by_position(table)) {
-        return row != NULL && change->op != FZ_CDC_DELETE && !row->is_delete && compare_order_by(table, change, row) < 0;
+        return row != NULL && change->op != FZ_CDC_DELETE && !row->is_delete &&
+               compare_order_by(table, change, row) < 0;
     }
-    if (change->order.n > 0 && fold->truncated && fold->truncate_order.n > 0 && fz_cdc_order_compare(&change->order, &fold->truncate_order) < 0) {
+    if (change->order.n > 0 && fold->truncated && fold->truncate_order.n > 0 &&
+        fz_cdc_order_compare(&change->order, &fold->truncate_order) < 0) {
         return true;
     }
     if (row == NULL) {
@@ -208,7 +214,8 @@ static bool is_stale(const struct fz_fold *fold, const struct fz_cdc_change *cha
     if (change->order.n > 0 && row->order.n > 0) {
         return fz_cdc_order_compare(&change->order, &row->order) < 0;
     }
-    return change->order.n == 0 && change->op == FZ_CDC_READ && !row->is_snapshot && table->config != NULL && table->config->keep_streamed;
+    return change->order.n == 0 && change->op == FZ_CDC_READ && !row->is_snapshot && table->config != NULL &&
+           table->config->keep_streamed;
 }
 
 // ---- changes
@@ -220,7 +227,9 @@ static enum fz_code truncate(struct fz_fold *fold, const struct fz_cdc_change *c
         return FZ_OK;
     }
     if (policy == FZ_TRUNCATE_STOP) {
-        return fz_fail(err, FZ_CONSTRAINT, "table %s was truncated at the source (topic %s, partition %d, offset %lld) and the pipeline says truncate: stop",
+        return fz_fail(err, FZ_CONSTRAINT,
+                       "table %s was truncated at the source (topic %s, partition %d, offset %lld) and the pipeline "
+                       "says truncate: stop",
                        fold->table->match, change->record->position.topic, (int)change->record->position.partition,
                        (long long)change->record->position.offset);
     }
@@ -229,7 +238,8 @@ static enum fz_code truncate(struct fz_fold *fold, const struct fz_cdc_change *c
     size_t n = 0;
     for (struct fz_map_entry *e = NULL; ordered && (e = fz_map_next(&fold->by_key, e)) != NULL;) {
         struct fz_fold_row *row = e->value.ptr;
-        if (row->order.n > 0 && fz_cdc_order_compare(&row->order, &change->order) > 0) { // from another partition: later than the truncate
+        if (row->order.n > 0 &&
+            fz_cdc_order_compare(&row->order, &change->order) > 0) { // from another partition: later than the truncate
             struct fz_map_entry *entry;
             FZ_TRY(fz_map_put(&kept, e->key, &entry, NULL, err));
             entry->value.ptr = row;
@@ -259,7 +269,8 @@ static void stamp(struct fz_fold_row *row, const struct fz_cdc_change *change) {
     row->is_snapshot = change->op == FZ_CDC_READ;
 }
 
-static enum fz_code keep_raw(struct fz_fold *fold, struct fz_fold_row *row, const struct fz_cdc_change *change, struct fz_err *err) {
+static enum fz_code keep_raw(struct fz_fold *fold, struct fz_fold_row *row, const struct fz_cdc_change *change,
+                             struct fz_err *err) {
     for (size_t i = 0; i < change->n_columns; i++) {
         if (change->cells[i] == FZ_CELL_UNAVAILABLE) {
             row->raw.ptr = fz_arena_memdup(&fold->arena, change->record->raw.ptr, change->record->raw.len);
@@ -278,8 +289,8 @@ static enum fz_code default_cell(const struct fz_cdc_table *table, struct fz_fol
 }
 
 // A row that begins anew: nothing of an older row with this key stays. Values not sent again come from the row under the old key.
-static enum fz_code begin_row(struct fz_fold *fold, struct fz_fold_row *row, const struct fz_cdc_change *change, const struct fz_fold_row *moved,
-                              struct fz_err *err) {
+static enum fz_code begin_row(struct fz_fold *fold, struct fz_fold_row *row, const struct fz_cdc_change *change,
+                              const struct fz_fold_row *moved, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     row->origin = NULL;
     for (size_t i = 0; i < row->n_columns; i++) {
@@ -306,7 +317,8 @@ out:
 }
 
 // A row that goes on: what the change does not bring stays as it was, in the batch or in the table.
-static enum fz_code continue_row(struct fz_fold *fold, struct fz_fold_row *row, const struct fz_cdc_change *change, bool is_first, struct fz_err *err) {
+static enum fz_code continue_row(struct fz_fold *fold, struct fz_fold_row *row, const struct fz_cdc_change *change,
+                                 bool is_first, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < row->n_columns; i++) {
         uint8_t cell = i < change->n_columns ? change->cells[i] : FZ_CELL_ABSENT;
@@ -330,8 +342,9 @@ static bool brings_all(const struct fz_cdc_change *change) {
     return true;
 }
 
-static enum fz_code upsert(struct fz_fold *fold, struct fz_str key, struct fz_fold_row *row, const struct fz_cdc_change *change, const char **bad_reason,
-                           const char **bad_text, struct fz_err *err) {
+static enum fz_code upsert(struct fz_fold *fold, struct fz_str key, struct fz_fold_row *row,
+                           const struct fz_cdc_change *change, const char **bad_reason, const char **bad_text,
+                           struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_fold_row *moved = NULL;
     bool is_first = row == NULL, anew = row == NULL ? fold->truncated : row->is_delete;
@@ -370,7 +383,8 @@ out:
     return rc;
 }
 
-static enum fz_code remove_row(struct fz_fold *fold, struct fz_str key, struct fz_fold_row *row, const struct fz_cdc_change *change, struct fz_err *err) {
+static enum fz_code remove_row(struct fz_fold *fold, struct fz_str key, struct fz_fold_row *row,
+                               const struct fz_cdc_change *change, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (row == NULL) {
         struct fz_map_entry *entry;
@@ -391,7 +405,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_fold_add(struct fz_fold *fold, const struct fz_cdc_change *change, const char **bad_reason, const char **bad_text, struct fz_err *err) {
+enum fz_code fz_fold_add(struct fz_fold *fold, const struct fz_cdc_change *change, const char **bad_reason,
+                         const char **bad_text, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_str key = {"", 0};
     struct fz_fold_row *row = NULL;

@@ -20,10 +20,10 @@ struct fz_line_reader {
     z_stream gz;
     bool gz_open, gz_done; // done: at the end of a member
     ZSTD_DCtx *zstd;
-    size_t zstd_hint;    // 0: between frames
-    char *text;          // uncompressed
+    size_t zstd_hint; // 0: between frames
+    char *text; // uncompressed
     size_t text_at, text_len, text_cap, scanned; // scanned: no line end before
-    int64_t offset;      // of text[text_at] in the uncompressed text
+    int64_t offset; // of text[text_at] in the uncompressed text
 };
 
 static enum fz_code fill_in(struct fz_line_reader *r, struct fz_err *err) {
@@ -228,8 +228,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_line_reader_next(struct fz_line_reader *r, struct fz_str *line, int64_t *offset, int64_t *next_offset, bool *terminated, bool *found,
-                                 struct fz_err *err) {
+enum fz_code fz_line_reader_next(struct fz_line_reader *r, struct fz_str *line, int64_t *offset, int64_t *next_offset,
+                                 bool *terminated, bool *found, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool more = true;
     const char *end = NULL;

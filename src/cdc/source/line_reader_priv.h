@@ -11,7 +11,7 @@ void fz_line_reader_close(struct fz_line_reader *reader);
 enum fz_code fz_line_reader_skip(struct fz_line_reader *reader, int64_t bytes, bool *reached, struct fz_err *err);
 // The next line without its end, borrowed until the next call. *found false at the end of the file. `terminated`: a line end was there.
 // LIMIT for a line above 64 MB.
-enum fz_code fz_line_reader_next(struct fz_line_reader *reader, struct fz_str *line, int64_t *offset, int64_t *next_offset, bool *terminated, bool *found,
-                                 struct fz_err *err);
+enum fz_code fz_line_reader_next(struct fz_line_reader *reader, struct fz_str *line, int64_t *offset,
+                                 int64_t *next_offset, bool *terminated, bool *found, struct fz_err *err);
 
 #endif

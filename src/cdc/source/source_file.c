@@ -10,7 +10,7 @@
 
 struct source_path {
     const char *path;
-    int64_t done;      // bytes of uncompressed text that were given out
+    int64_t done; // bytes of uncompressed text that were given out
     int64_t size_seen; // of the file when its end was reached; it is read again when it has grown
 };
 struct file_source {
@@ -42,7 +42,8 @@ static enum fz_code list_files(struct file_source *s, struct fz_err *err) {
         }
         if (!known) {
             FZ_TRY(fz_grow((void **)&s->paths, &s->cap_paths, s->n_paths + 1, sizeof *s->paths, err));
-            s->paths[s->n_paths] = (struct source_path){.path = fz_arena_strdup(s->options.arena, path), .size_seen = -1};
+            s->paths[s->n_paths] =
+                (struct source_path){.path = fz_arena_strdup(s->options.arena, path), .size_seen = -1};
             if (s->paths[s->n_paths].path == NULL) {
                 rc = fz_fail_nomem(err, strlen(path));
                 goto out;
@@ -63,7 +64,8 @@ static int64_t start_offset(struct file_source *s, const char *topic, int32_t pa
         return INT64_MIN;
     }
     fz_cdc_stream_key(&s->key, topic, partition);
-    struct fz_map_entry *entry = s->key.failed ? NULL : fz_map_find(s->options.start, (struct fz_str){s->key.ptr, s->key.len});
+    struct fz_map_entry *entry =
+        s->key.failed ? NULL : fz_map_find(s->options.start, (struct fz_str){s->key.ptr, s->key.len});
     return entry == NULL ? INT64_MIN : entry->value.i64;
 }
 
@@ -91,7 +93,8 @@ static enum fz_code open_next(struct file_source *s, bool *is_open, struct fz_er
         FZ_TRY(fz_line_reader_open(p->path, &s->reader, err));
         FZ_TRY(fz_line_reader_skip(s->reader, from, &reached, err));
         if (!reached) {
-            fz_log_write(s->options.log, 1, "%s is shorter than what was read of it before; nothing is read from it", p->path);
+            fz_log_write(s->options.log, 1, "%s is shorter than what was read of it before; nothing is read from it",
+                         p->path);
             p->size_seen = file_size(p->path);
             fz_line_reader_close(s->reader);
             s->reader = NULL;
@@ -129,7 +132,8 @@ static void set_nullable(struct fz_json *json, struct fz_str *out) {
 }
 
 // A wrapped Kafka record. The position of a line that is none stays (path, 0, byte offset).
-static enum fz_code read_wrapped(struct file_source *s, struct fz_str line, struct fz_cdc_record *out, struct fz_err *err) {
+static enum fz_code read_wrapped(struct file_source *s, struct fz_str line, struct fz_cdc_record *out,
+                                 struct fz_err *err) {
     struct fz_json json;
     bool first = true, has_value = false;
     struct fz_str name, topic = {NULL, 0};
@@ -163,7 +167,8 @@ static enum fz_code read_wrapped(struct file_source *s, struct fz_str line, stru
     if (json.error != NULL || !fz_json_at_end(&json)) {
         out->bad_reason = "BAD_JSON";
         out->bad_text = json.error != NULL ? json.error : "something stands behind the object";
-    } else if (topic.len == 0 || offset < 0 || partition < 0 || partition > INT32_MAX || !has_value || memchr(topic.ptr, 0, topic.len) != NULL) {
+    } else if (topic.len == 0 || offset < 0 || partition < 0 || partition > INT32_MAX || !has_value ||
+               memchr(topic.ptr, 0, topic.len) != NULL) {
         out->bad_reason = "BAD_RECORD";
         out->bad_text = "topic, partition, offset and value are wanted in a wrapped Kafka record";
     } else {
@@ -193,7 +198,8 @@ static bool is_incomplete(struct file_source *s, struct fz_str line) {
     return !fz_json_skip(&json, NULL);
 }
 
-static enum fz_code read_line(struct file_source *s, struct source_path *p, struct fz_cdc_record *out, bool *found, bool *file_end, struct fz_err *err) {
+static enum fz_code read_line(struct file_source *s, struct source_path *p, struct fz_cdc_record *out, bool *found,
+                              bool *file_end, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_str line;
     int64_t offset, next_offset;
@@ -219,7 +225,8 @@ static enum fz_code read_line(struct file_source *s, struct source_path *p, stru
         out->bad_text = "the line is not valid UTF-8";
     } else if (s->options.records_kafka) {
         FZ_TRY(read_wrapped(s, line, out, err));
-        if (out->bad_reason == NULL && out->position.offset < start_offset(s, out->position.topic, out->position.partition)) {
+        if (out->bad_reason == NULL &&
+            out->position.offset < start_offset(s, out->position.topic, out->position.partition)) {
             *found = false;
         }
     } else {
@@ -275,12 +282,15 @@ static void source_free(struct fz_cdc_source *source) {
 
 static const struct fz_cdc_source_vtable VTABLE = {next, source_free};
 
-enum fz_code fz_cdc_source_file_open(const struct fz_source_file_options *options, struct fz_cdc_source **out, struct fz_err *err) {
+enum fz_code fz_cdc_source_file_open(const struct fz_source_file_options *options, struct fz_cdc_source **out,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct file_source *s = NULL;
     const char *scheme = strstr(options->pattern, "://");
     if (scheme != NULL && strncmp(options->pattern, "file://", 7) != 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "[UNSUPPORTED] source file: %s: object stores are not there yet; use local files", options->pattern);
+        return fz_fail(err, FZ_UNSUPPORTED,
+                       "[UNSUPPORTED] source file: %s: object stores are not there yet; use local files",
+                       options->pattern);
     }
     FZ_NEW(s, err);
     s->base.vtable = &VTABLE;

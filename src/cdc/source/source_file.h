@@ -8,14 +8,16 @@
 #include "cdc/flow.h"
 
 struct fz_source_file_options {
-    const char *pattern;        // glob
+    const char *pattern; // glob
     bool records_kafka;
-    const struct fz_map *start; // stream key (fz_cdc_stream_key) -> first offset wanted; NULL: all. Borrowed for the source's life
-    struct fz_arena *arena;     // of the run: topics and paths live there
+    const struct fz_map
+        *start; // stream key (fz_cdc_stream_key) -> first offset wanted; NULL: all. Borrowed for the source's life
+    struct fz_arena *arena; // of the run: topics and paths live there
     struct fz_cancel *cancel;
     const struct fz_log *log;
 };
 // NOT_FOUND when no file matches.
-enum fz_code fz_cdc_source_file_open(const struct fz_source_file_options *options, struct fz_cdc_source **out, struct fz_err *err);
+enum fz_code fz_cdc_source_file_open(const struct fz_source_file_options *options, struct fz_cdc_source **out,
+                                     struct fz_err *err);
 
 #endif

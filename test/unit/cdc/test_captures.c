@@ -49,8 +49,8 @@ static void write_yaml(struct fz_buf *y, const char *capture, const json_t *spec
     const char *topic;
     json_t *table;
     bool flat = strcmp(json_string_value(json_object_get(spec, "format")), "debezium-flat") == 0;
-    fz_buf_printf(y, "source: {file: {path: \"%s/%s/events.jsonl*\", records: kafka, format: %s}}\ntables:\n", folder, capture,
-                  flat ? "debezium-flat" : "debezium-json");
+    fz_buf_printf(y, "source: {file: {path: \"%s/%s/events.jsonl*\", records: kafka, format: %s}}\ntables:\n", folder,
+                  capture, flat ? "debezium-flat" : "debezium-json");
     json_object_foreach(json_object_get((json_t *)(uintptr_t)spec, "tables"), topic, table) {
         if (json_is_null(json_object_get(table, "key")) || !json_is_null(json_object_get(table, "cannot_converge"))) {
             continue;
@@ -77,7 +77,8 @@ static void write_yaml(struct fz_buf *y, const char *capture, const json_t *spec
 
 static struct fz_arena keep;
 
-static struct state_row *find_row(struct state_table *t, const struct fz_cdc_table *table, const struct fz_value *values, bool by_row) {
+static struct state_row *find_row(struct state_table *t, const struct fz_cdc_table *table,
+                                  const struct fz_value *values, bool by_row) {
     struct fz_buf key = {0};
     struct fz_value parts[8];
     for (size_t i = 0; i < table->n_key; i++) {
@@ -110,7 +111,8 @@ static void put_row(struct state_table *t, const struct fz_cdc_table *table, str
 static void apply_truncate(struct state_table *t, const struct fz_fold *fold) {
     for (struct fz_map_entry *e = NULL; (e = fz_map_next(&t->rows, e)) != NULL;) {
         struct state_row *row = e->value.ptr;
-        if (fold->truncate_order.n == 0 || row->order.n == 0 || fz_cdc_order_compare(&row->order, &fold->truncate_order) <= 0) {
+        if (fold->truncate_order.n == 0 || row->order.n == 0 ||
+            fz_cdc_order_compare(&row->order, &fold->truncate_order) <= 0) {
             struct fz_str key = e->key;
             fz_map_remove(&t->rows, key);
         }
@@ -152,7 +154,8 @@ static void apply_fold(struct state_table *t, struct fz_fold *fold) {
                 if (c < f->n_columns && f->cells[c] == FZ_CELL_UNAVAILABLE) {
                     assert_non_null(source);
                 }
-                from = source != NULL && source->values[c].type != NULL ? &source->values[c] : table->columns[c].default_value;
+                from = source != NULL && source->values[c].type != NULL ? &source->values[c]
+                                                                        : table->columns[c].default_value;
             }
             struct fz_value null = fz_value_null(table->columns[c].type);
             row->values[c] = *fz_value_copy(&keep, from == NULL ? &null : from);
@@ -292,7 +295,8 @@ static void truth_bits(struct fz_buf *o, const char *text, bool mariadb) {
     }
 }
 
-static void truth_interval(struct fz_buf *o, const char *text) { // PostgreSQL's, as microseconds of months of 30.4375 days
+static void truth_interval(struct fz_buf *o,
+                           const char *text) { // PostgreSQL's, as microseconds of months of 30.4375 days
     long long months = 0, days = 0, micros = 0;
     for (const char *p = text; *p != 0;) {
         char *end;
@@ -436,7 +440,8 @@ static struct csv read_csv(const char *capture, const char *table) {
 }
 
 // "all" or "COLUMN in 1,5..9"
-static bool is_exempt(const json_t *table, const char *column, const char *const *row, const char *const *names, size_t n) {
+static bool is_exempt(const json_t *table, const char *column, const char *const *row, const char *const *names,
+                      size_t n) {
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(table, "exempt"), i, entry) {
@@ -457,7 +462,8 @@ static bool is_exempt(const json_t *table, const char *column, const char *const
             for (char *part = strtok_r(copy, ",", &save); part != NULL; part = strtok_r(NULL, ",", &save)) {
                 char *dots = strstr(part, "..");
                 if (strcmp(part, row[c]) == 0 ||
-                    (dots != NULL && strtoll(part, NULL, 10) <= strtoll(row[c], NULL, 10) && strtoll(row[c], NULL, 10) <= strtoll(dots + 2, NULL, 10))) {
+                    (dots != NULL && strtoll(part, NULL, 10) <= strtoll(row[c], NULL, 10) &&
+                     strtoll(row[c], NULL, 10) <= strtoll(dots + 2, NULL, 10))) {
                     return true;
                 }
             }
@@ -468,7 +474,8 @@ static bool is_exempt(const json_t *table, const char *column, const char *const
 
 static size_t cells_compared;
 
-static void compare_table(const char *capture, const json_t *spec, const json_t *declared, struct fz_cdc_table *table, struct state_table *state) {
+static void compare_table(const char *capture, const json_t *spec, const json_t *declared, struct fz_cdc_table *table,
+                          struct state_table *state) {
     const char *name = json_string_value(json_object_get(declared, "table"));
     bool mariadb = strcmp(json_string_value(json_object_get(spec, "database")), "mariadb") == 0;
     struct csv csv = read_csv(capture, name);
@@ -490,7 +497,8 @@ static void compare_table(const char *capture, const json_t *spec, const json_t 
         for (size_t c = 0; c < n; c++) {
             for (size_t k = 0; k < table->n_key; k++) {
                 if (table->key[k] == index[c]) {
-                    truth(&key, json_string_value(json_object_get(json_array_get(columns, c), "sql")), table->columns[index[c]].type, csv.cells[r * n + c], mariadb);
+                    truth(&key, json_string_value(json_object_get(json_array_get(columns, c), "sql")),
+                          table->columns[index[c]].type, csv.cells[r * n + c], mariadb);
                     fz_buf_putc(&key, 1);
                 }
             }
@@ -532,7 +540,8 @@ static void compare_table(const char *capture, const json_t *spec, const json_t 
             if (v->type == NULL && index[c] != SIZE_MAX && table->columns[index[c]].default_value != NULL) {
                 v = table->columns[index[c]].default_value; // written before the column was first seen
             }
-            const struct fz_type *type = index[c] == SIZE_MAX ? fz_type_primitive(FZ_TYPE_STRING) : table->columns[index[c]].type;
+            const struct fz_type *type =
+                index[c] == SIZE_MAX ? fz_type_primitive(FZ_TYPE_STRING) : table->columns[index[c]].type;
             fz_buf_clear(&have_text);
             fz_buf_clear(&want_text);
             if (is_free_form(sql, encoding)) {
@@ -548,15 +557,18 @@ static void compare_table(const char *capture, const json_t *spec, const json_t 
                 value_text(&have_text, v);
                 truth(&want_text, sql, type, cells[c], mariadb);
             }
-            if (strncmp(sql, "bit", 3) == 0 && type->id == FZ_TYPE_BINARY && !v->is_null) { // leading zero bytes are the last ones here
+            if (strncmp(sql, "bit", 3) == 0 && type->id == FZ_TYPE_BINARY &&
+                !v->is_null) { // leading zero bytes are the last ones here
                 while (have_text.len >= 2 && strcmp(have_text.ptr + have_text.len - 2, "00") == 0) {
                     have_text.len -= 2;
                     have_text.ptr[have_text.len] = 0;
                 }
             }
             cells_compared++;
-            if (strcmp(have_text.ptr == NULL ? "" : have_text.ptr, want_text.ptr == NULL ? "" : want_text.ptr) != 0 && wrong++ < 10) {
-                print_error("%s.%s row %s column %s: %s instead of %s\n", capture, name, key.ptr, names[c], have_text.ptr, want_text.ptr);
+            if (strcmp(have_text.ptr == NULL ? "" : have_text.ptr, want_text.ptr == NULL ? "" : want_text.ptr) != 0 &&
+                wrong++ < 10) {
+                print_error("%s.%s row %s column %s: %s instead of %s\n", capture, name, key.ptr, names[c],
+                            have_text.ptr, want_text.ptr);
             }
         }
     }
@@ -650,7 +662,8 @@ static void run_capture(const char *capture, int64_t batch_records) {
     }
     assert_int_equal(bad, foreign_values(spec));
     for (size_t i = 0; i < tables.n; i++) {
-        compare_table(capture, spec, json_object_get(json_object_get(spec, "tables"), tables.items[i]->match), tables.items[i], &states[i]);
+        compare_table(capture, spec, json_object_get(json_object_get(spec, "tables"), tables.items[i]->match),
+                      tables.items[i], &states[i]);
         fz_map_dispose(&states[i].rows);
         fz_fold_dispose(&folds[i]);
     }
@@ -667,9 +680,11 @@ static void run_capture(const char *capture, int64_t batch_records) {
 static void captures_converge(void **state) {
     (void)state;
     static const char *const CAPTURES[] = {
-        "pg_orders",         "pg_duplicates",   "pg_interleaved",  "mysql_orders",     "pg_orders_flat",     "pg_customers",       "pg_customers_flat",
-        "pg_types_precise",  "pg_types_schema", "pg_types_string", "pg_types_double",  "pg_types_micros",    "pg_special_precise", "pg_special_string",
-        "pg_special_double", "pg_evolution",    "pg_evolution_schema", "pg_transactions", "pg_incremental",  "mysql",              "mysql_schema",
+        "pg_orders",       "pg_duplicates",       "pg_interleaved",     "mysql_orders",      "pg_orders_flat",
+        "pg_customers",    "pg_customers_flat",   "pg_types_precise",   "pg_types_schema",   "pg_types_string",
+        "pg_types_double", "pg_types_micros",     "pg_special_precise", "pg_special_string", "pg_special_double",
+        "pg_evolution",    "pg_evolution_schema", "pg_transactions",    "pg_incremental",    "mysql",
+        "mysql_schema",
     };
     static const int64_t BATCHES[] = {1, 97, 1000000};
     if (!find_folder()) {

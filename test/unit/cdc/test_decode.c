@@ -16,10 +16,11 @@ static const struct value_case CASES[] = {
     {"decimal(12,2)", "decimal-bytes(2)", "\"/w==\"", FZ_DECODED_VALUE, "-0.01"},
     {"decimal(12,4)", "decimal-bytes(2)", "\"ImYV\"", FZ_DECODED_VALUE, "22543.5700"},
     {"decimal(12,1)", "decimal-bytes(2)", "\"ImYV\"", FZ_DECODED_FOREIGN, NULL}, // would round
-    {"decimal(4,2)", "decimal-bytes(2)", "\"ImYV\"", FZ_DECODED_FOREIGN, NULL},  // too large
+    {"decimal(4,2)", "decimal-bytes(2)", "\"ImYV\"", FZ_DECODED_FOREIGN, NULL}, // too large
     {"decimal(12,2)", "decimal-bytes(2)", "\"\"", FZ_DECODED_FOREIGN, NULL},
     {"decimal(12,2)", "decimal-bytes(2)", "\"?\"", FZ_DECODED_FOREIGN, NULL},
-    {"decimal(38,0)", "decimal-bytes(0)", "\"SzuoyP//////////////8A==\"", FZ_DECODED_FOREIGN, NULL}, // wider than 128 bits of 38 digits
+    {"decimal(38,0)", "decimal-bytes(0)", "\"SzuoyP//////////////8A==\"", FZ_DECODED_FOREIGN,
+     NULL}, // wider than 128 bits of 38 digits
     {"string", "decimal-bytes(30)", "\"AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"", FZ_DECODED_VALUE, NULL},
     {"string", "struct-scale", "{\"scale\":3,\"value\":\"GoU=\"}", FZ_DECODED_VALUE, "6.789"},
     {"decimal(10,2)", "struct-scale", "{\"scale\":1,\"value\":\"ew==\"}", FZ_DECODED_VALUE, "12.30"},
@@ -57,11 +58,13 @@ static const struct value_case CASES[] = {
     {"string", "plain", "\"__debezium_unavailable_value\"", FZ_DECODED_UNAVAILABLE, NULL},
     {"binary", "base64", "\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\"", FZ_DECODED_UNAVAILABLE, NULL},
     {"array<string>", "list(plain)", "[\"__debezium_unavailable_value\"]", FZ_DECODED_UNAVAILABLE, NULL},
-    {"array<int>", "list(plain)", "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]",
+    {"array<int>", "list(plain)",
+     "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]",
      FZ_DECODED_UNAVAILABLE, NULL},
     {"array<string>", "list(plain)", "[\"__debezium_unavailable_value\",\"x\"]", FZ_DECODED_FOREIGN, NULL},
     {"array<int>", "list(plain)", "{}", FZ_DECODED_FOREIGN, NULL},
-    {"uuid", "uuid-text", "\"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11\"", FZ_DECODED_VALUE, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
+    {"uuid", "uuid-text", "\"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11\"", FZ_DECODED_VALUE,
+     "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
     {"uuid", "uuid-text", "\"a0eebc99\"", FZ_DECODED_FOREIGN, NULL},
 };
 
@@ -89,7 +92,8 @@ static void values(void **state) {
             fz_value_print(&text, &v);
         }
         if (result != c->result || (c->text != NULL && strcmp(text.ptr == NULL ? "" : text.ptr, c->text) != 0)) {
-            print_error("%s as %s, %s: result %d %s\n", c->json, c->encoding, c->type, result, text.ptr == NULL ? "" : text.ptr);
+            print_error("%s as %s, %s: result %d %s\n", c->json, c->encoding, c->type, result,
+                        text.ptr == NULL ? "" : text.ptr);
             fail();
         }
         assert_true(result == FZ_DECODED_FOREIGN || fz_json_at_end(&json));
@@ -156,9 +160,11 @@ static void iso_times(void **state) {
     assert_true(v == INT64_C(1772593567000000));
     assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("1969-12-31T23:59:59Z"), FZ_ISO_ZONE_REQUIRED, &v), FZ_ISO_OK);
     assert_true(v == -1000000);
-    assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("+294247-01-10T04:00:54.775807Z"), FZ_ISO_ZONE_REQUIRED, &v), FZ_ISO_OK);
+    assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("+294247-01-10T04:00:54.775807Z"), FZ_ISO_ZONE_REQUIRED, &v),
+                     FZ_ISO_OK);
     assert_true(v == INT64_MAX);
-    assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("+294247-01-10T04:00:54.775808Z"), FZ_ISO_ZONE_REQUIRED, &v), FZ_ISO_BEYOND);
+    assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("+294247-01-10T04:00:54.775808Z"), FZ_ISO_ZONE_REQUIRED, &v),
+                     FZ_ISO_BEYOND);
     assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("2026-03-04T03:06:07"), FZ_ISO_ZONE_REQUIRED, &v), FZ_ISO_BAD);
     assert_int_equal(fz_iso_timestamp(FZ_STR_LIT("2026-03-04T03:06:07+02:00"), FZ_ISO_ZONE_IGNORED, &v), FZ_ISO_BAD);
     assert_int_equal(fz_iso_date(FZ_STR_LIT("-0043-03-15"), &v), FZ_ISO_OK); // 44 BC

@@ -7,15 +7,19 @@
 
 static void whole_file(void **state) {
     (void)state;
-    static const char text[] = "pipeline: shop\ncatalog: lake\n"
-                               "source:\n  file:\n    path: \"in/*.jsonl.gz\"\n    records: kafka\n    format: debezium-json\n"
-                               "tables:\n  \"public.orders\":\n    into: lake.silver.orders\n    key: [order_id]\n    order_by: updated_at\n    guard: updated_at\n"
-                               "    deletes: {soft: {flag: is_deleted, at: deleted_at}}\n    mode: copy-on-write\n    partition_by: [days(created_at)]\n"
-                               "    properties: {write.parquet.bloom-filter-enabled.column.order_id: \"true\"}\n"
-                               "    columns:\n      amount: {type: \"decimal(12,2)\", default: \"0\"}\n      at: {type: timestamp, encoding: epoch-micros}\n"
-                               "      seen: timestamp\n      tags: \"array<string>\"\n"
-                               "    schema_changes: ignore\n    truncate: stop\n    rename: {old: new}\n    snapshot_rows: keep-streamed\n"
-                               "quarantine: {table: lake.ops.bad, stop_after: 10_000}\ncommit: {every: 500ms, or_rows: 1000}\n";
+    static const char text[] =
+        "pipeline: shop\ncatalog: lake\n"
+        "source:\n  file:\n    path: \"in/*.jsonl.gz\"\n    records: kafka\n    format: debezium-json\n"
+        "tables:\n  \"public.orders\":\n    into: lake.silver.orders\n    key: [order_id]\n    order_by: updated_at\n  "
+        "  guard: updated_at\n"
+        "    deletes: {soft: {flag: is_deleted, at: deleted_at}}\n    mode: copy-on-write\n    partition_by: "
+        "[days(created_at)]\n"
+        "    properties: {write.parquet.bloom-filter-enabled.column.order_id: \"true\"}\n"
+        "    columns:\n      amount: {type: \"decimal(12,2)\", default: \"0\"}\n      at: {type: timestamp, encoding: "
+        "epoch-micros}\n"
+        "      seen: timestamp\n      tags: \"array<string>\"\n"
+        "    schema_changes: ignore\n    truncate: stop\n    rename: {old: new}\n    snapshot_rows: keep-streamed\n"
+        "quarantine: {table: lake.ops.bad, stop_after: 10_000}\ncommit: {every: 500ms, or_rows: 1000}\n";
     struct fz_pipeline *p = NULL;
     struct fz_err err = FZ_ERR_INIT;
     FZ_OK_OR_FAIL(fz_pipeline_parse((struct fz_str){text, sizeof text - 1}, "shop.yaml", &p, &err), &err);
@@ -36,7 +40,7 @@ static void whole_file(void **state) {
     assert_int_equal(t->n_columns, 4);
     assert_int_equal(t->columns[0].type->precision, 12);
     assert_string_equal(t->columns[0].default_text, "0");
-    assert_int_equal(t->columns[1].type->id, FZ_TYPE_TIMESTAMP);   // epoch-micros has no zone
+    assert_int_equal(t->columns[1].type->id, FZ_TYPE_TIMESTAMP); // epoch-micros has no zone
     assert_int_equal(t->columns[2].type->id, FZ_TYPE_TIMESTAMPTZ); // Spark's TIMESTAMP
     assert_int_equal(t->columns[3].type->id, FZ_TYPE_LIST);
     assert_true(p->stop_after == 10000 && p->commit_every_us == 500000 && p->commit_rows == 1000);
@@ -70,8 +74,10 @@ static void errors_point_at_the_place(void **state) {
         {SOURCE "tables:\n  a.b:\n    mode: merge_on_read\n", FZ_INVALID_ARG, 4, 11, "did you mean merge-on-read?"},
         {SOURCE "tables:\n  a.b:\n    columns: [x]\n", FZ_INVALID_ARG, 4, 14, "a mapping"},
         {SOURCE "tables:\n  a.b:\n    columns: {x: {type: decimall}}\n", FZ_INVALID_ARG, 4, 25, "no such type"},
-        {SOURCE "tables:\n  a.b:\n    columns: {x: {type: date, encoding: epoch-day}}\n", FZ_INVALID_ARG, 4, 41, "did you mean epoch-days"},
-        {SOURCE "tables:\n  a.b:\n    columns: {x: {type: date, encoding: base64}}\n", FZ_INVALID_ARG, 4, 41, "do not become"},
+        {SOURCE "tables:\n  a.b:\n    columns: {x: {type: date, encoding: epoch-day}}\n", FZ_INVALID_ARG, 4, 41,
+         "did you mean epoch-days"},
+        {SOURCE "tables:\n  a.b:\n    columns: {x: {type: date, encoding: base64}}\n", FZ_INVALID_ARG, 4, 41,
+         "do not become"},
         {SOURCE "tables:\n  a.b: {key: id, key: id}\n", FZ_INVALID_ARG, 3, 18, "given twice"},
         {SOURCE "commit: {every: 10}\n", FZ_INVALID_ARG, 2, 17, "no duration"},
         {SOURCE "commit: {or_rows: many}\n", FZ_INVALID_ARG, 2, 19, "whole number"},

@@ -21,13 +21,15 @@ struct world {
 
 static enum fz_code give_duck(void *ctx, struct fz_duck **out, struct fz_err *err) {
     struct world *w = ctx;
-    struct fz_duck_options options = {.memory_bytes = 256 << 20, .threads = 2, .time_zone = "UTC", .cancel = &w->cancel};
+    struct fz_duck_options options = {
+        .memory_bytes = 256 << 20, .threads = 2, .time_zone = "UTC", .cancel = &w->cancel};
     enum fz_code rc = w->duck == NULL ? fz_duck_open(&options, &w->duck, err) : FZ_OK;
     *out = w->duck;
     return rc;
 }
 
-static enum fz_code resolve(void *ctx, struct fz_arena *arena, const char *dotted, struct fz_catalog **catalog, struct fz_table_name *name, struct fz_err *err) {
+static enum fz_code resolve(void *ctx, struct fz_arena *arena, const char *dotted, struct fz_catalog **catalog,
+                            struct fz_table_name *name, struct fz_err *err) {
     struct world *w = ctx;
     const char **levels = fz_arena_array(arena, 8, sizeof *levels);
     size_t n = 0;
@@ -47,7 +49,8 @@ static void open_world(struct world *w) {
     fz_cancel_init(&w->cancel);
     FZ_OK_OR_FAIL(fz_store_memory_new(&w->store, &err), &err);
     FZ_OK_OR_FAIL(fz_catalog_memory_new("lake", "memory://warehouse", w->store, &w->catalog, &err), &err);
-    w->session = (struct fz_cdc_session){.ctx = w, .duck = give_duck, .resolve = resolve, .store = w->store, .cancel = &w->cancel};
+    w->session = (struct fz_cdc_session){
+        .ctx = w, .duck = give_duck, .resolve = resolve, .store = w->store, .cancel = &w->cancel};
     snprintf(w->folder, sizeof w->folder, "/tmp/fz_cdc_XXXXXX");
     assert_non_null(mkdtemp(w->folder));
     snprintf(w->events, sizeof w->events, "%s/events.jsonl", w->folder);
@@ -117,13 +120,17 @@ static void expect_rows(struct world *w, const char *name, const char *expressio
     struct fz_arena arena = {0};
     struct fz_value v;
     bool found = false;
-    struct fz_scan_options options = {.store = w->store, .metadata = m, .snapshot_id = -1, .schema = fz_metadata_current_schema(m)};
+    struct fz_scan_options options = {
+        .store = w->store, .metadata = m, .snapshot_id = -1, .schema = fz_metadata_current_schema(m)};
     FZ_OK_OR_FAIL(fz_scan_plan_new(&options, &plan, &err), &err);
-    struct fz_scan_source_options scan = {.plan = plan, .store = w->store, .fields = schema->fields, .n_fields = schema->n_fields, .max_threads = 2};
+    struct fz_scan_source_options scan = {
+        .plan = plan, .store = w->store, .fields = schema->fields, .n_fields = schema->n_fields, .max_threads = 2};
     FZ_OK_OR_FAIL(fz_scan_source_new(&scan, &source, &err), &err);
     FZ_OK_OR_FAIL(give_duck(w, &duck, &err), &err);
     FZ_OK_OR_FAIL(fz_duck_register(duck, source, &id, &err), &err);
-    snprintf(sql, sizeof sql, "SELECT coalesce(string_agg(x, ' ' ORDER BY x), '') FROM (SELECT %s AS x FROM fz_scan(%lld))", expression, (long long)id);
+    snprintf(sql, sizeof sql,
+             "SELECT coalesce(string_agg(x, ' ' ORDER BY x), '') FROM (SELECT %s AS x FROM fz_scan(%lld))", expression,
+             (long long)id);
     struct fz_field field = {.id = 1, .name = "x", .type = fz_type_primitive(FZ_TYPE_STRING)};
     FZ_OK_OR_FAIL(fz_duck_query_row(duck, sql, &field, 1, &arena, &v, &found, &err), &err);
     assert_true(found && !v.is_null);
@@ -148,14 +155,18 @@ static size_t n_snapshots(struct world *w, const char *name) {
     "\"source\":{\"connector\":\"postgresql\",\"ts_ms\":1,\"snapshot\":\"false\",\"sequence\":\"" sequence             \
     "\",\"schema\":\"public\",\"table\":\"t\",\"lsn\":" lsn "}"
 #define SEQ(a, b) "[\\\"" a "\\\",\\\"" b "\\\"]"
-#define LINE(offset, key, value) "{\"topic\":\"pg.public.t\",\"partition\":0,\"offset\":" offset ",\"key\":" key ",\"value\":" value "}\n"
+#define LINE(offset, key, value)                                                                                       \
+    "{\"topic\":\"pg.public.t\",\"partition\":0,\"offset\":" offset ",\"key\":" key ",\"value\":" value "}\n"
 #define PUT(offset, op, id, v, lsn)                                                                                    \
-    LINE(offset, "{\"id\":" id "}", "{\"before\":null,\"after\":{\"id\":" id ",\"v\":" v "}," PG(SEQ("1", lsn), lsn) ",\"op\":\"" op "\"}")
+    LINE(offset, "{\"id\":" id "}",                                                                                    \
+         "{\"before\":null,\"after\":{\"id\":" id ",\"v\":" v "}," PG(SEQ("1", lsn), lsn) ",\"op\":\"" op "\"}")
 #define DEL(offset, id, lsn)                                                                                           \
-    LINE(offset, "{\"id\":" id "}", "{\"before\":{\"id\":" id ",\"v\":\"made up\"},\"after\":null," PG(SEQ("1", lsn), lsn) ",\"op\":\"d\"}")
+    LINE(offset, "{\"id\":" id "}",                                                                                    \
+         "{\"before\":{\"id\":" id ",\"v\":\"made up\"},\"after\":null," PG(SEQ("1", lsn), lsn) ",\"op\":\"d\"}")
 
 #define YAML(more)                                                                                                     \
-    "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\", records: kafka}}\ntables:\n  public.t:\n    into: lake.s.t\n" \
+    "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\", records: kafka}}\ntables:\n  public.t:\n    into: "     \
+    "lake.s.t\n"                                                                                                       \
     "    columns: {id: long, v: string}\n" more
 
 static void set_up(struct world *w, const char *yaml, const char *events) {
@@ -170,17 +181,20 @@ static void inserts_updates_deletes(void **state) {
     struct world w;
     struct fz_cdc_stats stats;
     open_world(&w);
-    set_up(&w, YAML(""), PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "2", "\"b\"", "11") PUT("2", "u", "1", "null", "12") DEL("3", "2", "13")
-                             LINE("4", "{\"id\":2}", "null") PUT("5", "c", "3", "\"c\"", "14"));
+    set_up(&w, YAML(""),
+           PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "2", "\"b\"", "11") PUT("2", "u", "1", "null", "12")
+               DEL("3", "2", "13") LINE("4", "{\"id\":2}", "null") PUT("5", "c", "3", "\"c\"", "14"));
     run_ok(&w, &stats);
     assert_true(stats.commits == 1 && stats.quarantined == 0);
     expect_rows(&w, "t", "c1 || ':' || coalesce(c2, 'NULL')", "1:NULL 3:c");
-    expect_rows(&w, "t", "c1 || ':' || c3", "1:0000000000000000001/0000000000000000012 3:0000000000000000001/0000000000000000014");
+    expect_rows(&w, "t", "c1 || ':' || c3",
+                "1:0000000000000000001/0000000000000000012 3:0000000000000000001/0000000000000000014");
     run_ok(&w, &stats); // nothing new
     assert_string_equal(w.lines.ptr, "0 changes\n");
     assert_int_equal(n_snapshots(&w, "t"), 1);
     // the file grows: only what is new is applied
-    write_file(w.events, PUT("0", "c", "1", "\"x\"", "10") PUT("5", "c", "3", "\"x\"", "14") PUT("6", "u", "3", "\"d\"", "15"));
+    write_file(w.events,
+               PUT("0", "c", "1", "\"x\"", "10") PUT("5", "c", "3", "\"x\"", "14") PUT("6", "u", "3", "\"d\"", "15"));
     run_ok(&w, &stats);
     assert_true(stats.events == 1 && stats.changes == 1);
     expect_rows(&w, "t", "c1 || ':' || coalesce(c2, 'NULL')", "1:NULL 3:d");
@@ -211,7 +225,8 @@ static void soft_deletes_keep_the_row(void **state) {
     struct world w;
     struct fz_cdc_stats stats;
     open_world(&w);
-    set_up(&w, YAML("    deletes: {soft: {flag: gone}}\n"), PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "2", "\"b\"", "11") DEL("2", "2", "12") DEL("3", "9", "13"));
+    set_up(&w, YAML("    deletes: {soft: {flag: gone}}\n"),
+           PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "2", "\"b\"", "11") DEL("2", "2", "12") DEL("3", "9", "13"));
     run_ok(&w, &stats);
     expect_rows(&w, "t", "c1 || ':' || c2 || ':' || c3", "1:a:false 2:b:true"); // 9 was never seen
     write_file(w.events, DEL("4", "1", "14") PUT("5", "c", "2", "\"c\"", "15"));
@@ -227,11 +242,14 @@ static void truncates_by_position(void **state) {
     open_world(&w);
     set_up(&w, YAML(""), PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "2", "\"b\"", "11"));
     run_ok(&w, &stats);
-    write_file(w.events, PUT("2", "c", "3", "\"c\"", "12") LINE("3", "null", "{\"before\":null,\"after\":null," PG(SEQ("1", "20"), "20") ",\"op\":\"t\"}")
-                             PUT("4", "c", "4", "\"d\"", "21"));
+    write_file(w.events,
+               PUT("2", "c", "3", "\"c\"", "12")
+                   LINE("3", "null", "{\"before\":null,\"after\":null," PG(SEQ("1", "20"), "20") ",\"op\":\"t\"}")
+                       PUT("4", "c", "4", "\"d\"", "21"));
     run_ok(&w, &stats);
     expect_rows(&w, "t", "c1 || ':' || c2", "4:d");
-    write_file(w.events, LINE("5", "null", "{\"before\":null,\"after\":null," PG(SEQ("1", "30"), "30") ",\"op\":\"t\"}"));
+    write_file(w.events,
+               LINE("5", "null", "{\"before\":null,\"after\":null," PG(SEQ("1", "30"), "30") ",\"op\":\"t\"}"));
     run_ok(&w, &stats);
     expect_rows(&w, "t", "c1 || ':' || c2", "");
     close_world(&w);
@@ -244,19 +262,28 @@ static void values_not_sent_again(void **state) {
     struct world w;
     struct fz_cdc_stats stats;
     open_world(&w);
-    set_up(&w, "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\", records: kafka}}\ntables:\n  public.t: {into: lake.s.t, columns: {id: long, v: string, n: int}}\n",
+    set_up(&w,
+           "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\", records: kafka}}\ntables:\n  public.t: {into: "
+           "lake.s.t, columns: {id: long, v: string, n: int}}\n",
 #define ROW(offset, op, id, v, n, lsn)                                                                                 \
-    LINE(offset, "{\"id\":" id "}", "{\"before\":null,\"after\":{\"id\":" id ",\"v\":" v ",\"n\":" n "}," PG(SEQ("1", lsn), lsn) ",\"op\":\"" op "\"}")
-           ROW("0", "c", "1", "\"big\"", "1", "10") ROW("1", "c", "2", "\"huge\"", "1", "11") ROW("2", "u", "1", TOAST, "2", "12"));
+    LINE(offset, "{\"id\":" id "}",                                                                                    \
+         "{\"before\":null,\"after\":{\"id\":" id ",\"v\":" v ",\"n\":" n "}," PG(SEQ("1", lsn), lsn) ",\"op\":\"" op  \
+                                                                                                      "\"}")
+           ROW("0", "c", "1", "\"big\"", "1", "10") ROW("1", "c", "2", "\"huge\"", "1", "11")
+               ROW("2", "u", "1", TOAST, "2", "12"));
     run_ok(&w, &stats);
     expect_rows(&w, "t", "c1 || ':' || c2 || ':' || c3", "1:big:2 2:huge:1");
     write_file(w.events,
-               ROW("3", "u", "1", TOAST, "3", "13")
-               "{\"topic\":\"pg.public.t\",\"partition\":0,\"offset\":4,\"headers\":[[\"__debezium.newkey\",\"{\\\"id\\\":20}\"]],\"key\":{\"id\":2},"
-               "\"value\":{\"before\":{\"id\":2},\"after\":null," PG(SEQ("1", "14"), "14") ",\"op\":\"d\"}}\n"
-               "{\"topic\":\"pg.public.t\",\"partition\":0,\"offset\":5,\"headers\":[[\"__debezium.oldkey\",\"{\\\"id\\\":2}\"]],\"key\":{\"id\":20},"
-               "\"value\":{\"before\":null,\"after\":{\"id\":20,\"v\":" TOAST ",\"n\":5}," PG(SEQ("1", "14"), "14") ",\"op\":\"c\"}}\n"
-               ROW("6", "u", "77", TOAST, "1", "15"));
+               ROW("3", "u", "1", TOAST, "3",
+                   "13") "{\"topic\":\"pg.public.t\",\"partition\":0,\"offset\":4,\"headers\":[[\"__debezium.newkey\","
+                         "\"{\\\"id\\\":20}\"]],\"key\":{\"id\":2},"
+                         "\"value\":{\"before\":{\"id\":2},\"after\":null," PG(
+                             SEQ("1", "14"),
+                             "14") ",\"op\":\"d\"}}\n"
+                                   "{\"topic\":\"pg.public.t\",\"partition\":0,\"offset\":5,\"headers\":[[\"__debezium."
+                                   "oldkey\",\"{\\\"id\\\":2}\"]],\"key\":{\"id\":20},"
+                                   "\"value\":{\"before\":null,\"after\":{\"id\":20,\"v\":" TOAST ",\"n\":5}," PG(
+                                       SEQ("1", "14"), "14") ",\"op\":\"c\"}}\n" ROW("6", "u", "77", TOAST, "1", "15"));
     run_ok(&w, &stats);
     expect_rows(&w, "t", "c1 || ':' || c2 || ':' || c3", "1:big:3 20:huge:5"); // 77 has no older value anywhere
     assert_int_equal(stats.quarantined, 1);
@@ -271,20 +298,24 @@ static void bad_records_go_to_the_quarantine(void **state) {
     struct fz_err err = FZ_ERR_INIT;
     open_world(&w);
     set_up(&w, YAML("quarantine: {table: lake.s.bad, stop_after: 5}\n"),
-           PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "\"x\"", "\"b\"", "11") PUT("2", "z", "2", "\"b\"", "12") "{\"topic\":\"pg.public.t\"\n" PUT(
-               "3", "c", "3", "7", "13") PUT("4", "c", "4", "\"d\"", "14"));
+           PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "\"x\"", "\"b\"", "11")
+               PUT("2", "z", "2", "\"b\"", "12") "{\"topic\":\"pg.public.t\"\n" PUT("3", "c", "3", "7", "13")
+                   PUT("4", "c", "4", "\"d\"", "14"));
     run_ok(&w, &stats);
     assert_int_equal(stats.quarantined, 4);
     expect_rows(&w, "t", "c1 || ':' || c2", "1:a 4:d");
     char want[200];
-    size_t at = strlen(PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "\"x\"", "\"b\"", "11") PUT("2", "z", "2", "\"b\"", "12"));
-    snprintf(want, sizeof want, "0:1:BAD_VALUE 0:2:UNKNOWN_OP 0:3:BAD_VALUE 0:%zu:BAD_JSON", at); // that line has no offset of its own
+    size_t at = strlen(PUT("0", "c", "1", "\"a\"", "10") PUT("1", "c", "\"x\"", "\"b\"", "11")
+                           PUT("2", "z", "2", "\"b\"", "12"));
+    snprintf(want, sizeof want, "0:1:BAD_VALUE 0:2:UNKNOWN_OP 0:3:BAD_VALUE 0:%zu:BAD_JSON",
+             at); // that line has no offset of its own
     expect_rows(&w, "bad", "c2 || ':' || c3 || ':' || c4", want);
     run_ok(&w, &stats);
     assert_string_equal(w.lines.ptr, "0 changes\n");
     assert_int_equal(n_snapshots(&w, "bad"), 1);
-    write_file(w.events, PUT("10", "z", "1", "\"a\"", "20") PUT("11", "z", "1", "\"a\"", "20") PUT("12", "z", "1", "\"a\"", "20") PUT("13", "z", "1", "\"a\"", "20")
-                             PUT("14", "z", "1", "\"a\"", "20") PUT("15", "z", "1", "\"a\"", "20"));
+    write_file(w.events, PUT("10", "z", "1", "\"a\"", "20") PUT("11", "z", "1", "\"a\"", "20")
+                             PUT("12", "z", "1", "\"a\"", "20") PUT("13", "z", "1", "\"a\"", "20")
+                                 PUT("14", "z", "1", "\"a\"", "20") PUT("15", "z", "1", "\"a\"", "20"));
     assert_int_equal(run(&w, &stats, &err), FZ_LIMIT);
     close_world(&w);
 }
@@ -295,15 +326,19 @@ static void tables_are_discovered(void **state) {
     struct fz_cdc_stats stats;
     open_world(&w);
     set_up(&w, "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\"}}\n",
-           "{\"schema\":{\"type\":\"struct\",\"fields\":[{\"field\":\"after\",\"type\":\"struct\",\"fields\":[{\"field\":\"id\",\"type\":\"int32\"},"
-           "{\"field\":\"d\",\"type\":\"int32\",\"name\":\"io.debezium.time.Date\"}]},{\"field\":\"op\",\"type\":\"string\"}]},\"payload\":{\"before\":null,"
-           "\"after\":{\"id\":1,\"d\":20526},\"source\":{\"connector\":\"postgresql\",\"lsn\":5,\"snapshot\":\"false\",\"schema\":\"s\",\"table\":\"t\"},"
+           "{\"schema\":{\"type\":\"struct\",\"fields\":[{\"field\":\"after\",\"type\":\"struct\",\"fields\":[{"
+           "\"field\":\"id\",\"type\":\"int32\"},"
+           "{\"field\":\"d\",\"type\":\"int32\",\"name\":\"io.debezium.time.Date\"}]},{\"field\":\"op\",\"type\":"
+           "\"string\"}]},\"payload\":{\"before\":null,"
+           "\"after\":{\"id\":1,\"d\":20526},\"source\":{\"connector\":\"postgresql\",\"lsn\":5,\"snapshot\":\"false\","
+           "\"schema\":\"s\",\"table\":\"t\"},"
            "\"op\":\"c\"}}\n");
     struct fz_err err = FZ_ERR_INIT;
     assert_int_equal(run(&w, &stats, &err), FZ_INVALID_ARG); // bare values carry no key
     assert_non_null(strstr(err.message, "has no key"));
     char text[1000];
-    snprintf(text, sizeof text, "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\"}}\ntables: {s.t: {key: id}}\n", w.events);
+    snprintf(text, sizeof text,
+             "pipeline: p\ncatalog: lake\nsource: {file: {path: \"%s\"}}\ntables: {s.t: {key: id}}\n", w.events);
     write_file(w.yaml, text);
     run_ok(&w, &stats);
     expect_rows(&w, "t", "c1 || ':' || CAST(c2 AS VARCHAR)", "1:2026-03-14");
@@ -331,11 +366,14 @@ static void check_says_what_it_would_do(void **state) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_cdc_pipeline *p = NULL;
     open_world(&w);
-    set_up(&w, YAML("    partition_by: [\"bucket(4, v)\"]\n"), PUT("0", "c", "1", "\"a\"", "10") DEL("1", "1", "11") PUT("2", "c", "2", "\"b\"", "12"));
+    set_up(&w, YAML("    partition_by: [\"bucket(4, v)\"]\n"),
+           PUT("0", "c", "1", "\"a\"", "10") DEL("1", "1", "11") PUT("2", "c", "2", "\"b\"", "12"));
     FZ_OK_OR_FAIL(fz_cdc_pipeline_open(&w.session, w.yaml, &p, &err), &err);
     FZ_OK_OR_FAIL(fz_cdc_pipeline_check(p, on_line, &w, &err), &err);
     fz_cdc_pipeline_close(p);
-    static const char *const SAYS[] = {"CREATE TABLE lake.s.t", "MERGE INTO lake.s.t AS t USING batch AS s ON (t.id = s.id)", "PARTITIONED BY (bucket(4, v))", "no part of the key", "_frazil_position"};
+    static const char *const SAYS[] = {"CREATE TABLE lake.s.t",
+                                       "MERGE INTO lake.s.t AS t USING batch AS s ON (t.id = s.id)",
+                                       "PARTITIONED BY (bucket(4, v))", "no part of the key", "_frazil_position"};
     for (size_t i = 0; i < sizeof SAYS / sizeof *SAYS; i++) {
         if (strstr(w.lines.ptr, SAYS[i]) == NULL) {
             print_error("%s\n", w.lines.ptr);
@@ -351,9 +389,11 @@ static void check_says_what_it_would_do(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(inserts_updates_deletes),        FZ_TEST(replays_change_nothing), FZ_TEST(soft_deletes_keep_the_row), FZ_TEST(truncates_by_position),
-        FZ_TEST(values_not_sent_again),          FZ_TEST(bad_records_go_to_the_quarantine),                           FZ_TEST(tables_are_discovered),
-        FZ_TEST(other_instances_are_noticed),    FZ_TEST(check_says_what_it_would_do),
+        FZ_TEST(inserts_updates_deletes),     FZ_TEST(replays_change_nothing),
+        FZ_TEST(soft_deletes_keep_the_row),   FZ_TEST(truncates_by_position),
+        FZ_TEST(values_not_sent_again),       FZ_TEST(bad_records_go_to_the_quarantine),
+        FZ_TEST(tables_are_discovered),       FZ_TEST(other_instances_are_noticed),
+        FZ_TEST(check_says_what_it_would_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
