@@ -36,8 +36,30 @@ void fz_java_double(struct fz_buf *out, double v); // Double.toString
 void fz_java_float(struct fz_buf *out, float v);
 bool fz_dec_div_exact(__int128 a, int sa, __int128 b, int sb, int scale, __int128 *out); // HALF_UP; false: does not fit 38 digits
 
-// kernels_json.c
-struct fz_json_reader;
+// kernels_time.c: Java patterns. Parsing gives local time (ntz) or the instant; false when the text does not fit.
+bool fz_java_parse(struct fz_str text, struct fz_str pattern, const struct fz_zone *session, bool ntz, int64_t *out);
+bool fz_java_format(struct fz_buf *out, struct fz_str pattern, int64_t local_us, const struct fz_zone *zone, int64_t utc_us);
+
+// kernels_json_tree.c: a tolerant JSON parser (Jackson's switches) into nodes that live until the next parse.
+enum fz_json_kind { FZ_JSON_NULL, FZ_JSON_TRUE, FZ_JSON_FALSE, FZ_JSON_INTEGER, FZ_JSON_FLOAT, FZ_JSON_NAN, FZ_JSON_TEXT, FZ_JSON_ARRAY, FZ_JSON_OBJECT };
+struct fz_json_node {
+    enum fz_json_kind kind;
+    struct fz_str text;    // numbers as written, texts decoded
+    struct fz_str key;     // member of an object
+    int32_t child, next;   // -1 none
+};
+struct fz_json_tree {
+    bool no_single_quotes, unquoted_names, leading_zeros, no_nan, comments, control_characters, any_escape, primitives_as_string;
+    struct fz_json_node *nodes;
+    size_t n_nodes, cap_nodes;
+    struct fz_arena texts; // decoded texts
+    const char *p, *end;
+};
+bool fz_json_parse(struct fz_json_tree *t, struct fz_str text); // nodes[0] is the value; what follows it is ignored
+void fz_json_dispose(struct fz_json_tree *t);
+void fz_json_print(struct fz_buf *out, const struct fz_json_tree *t, int32_t node); // compact, numbers printed again
+void fz_json_number(struct fz_buf *out, const struct fz_json_node *n);
+void fz_json_text(struct fz_buf *out, struct fz_str s);                             // with quotes, as Jackson escapes
 
 // Column access.
 static inline struct fz_str fz_col_str(const struct fz_column *c, size_t row) {

@@ -496,18 +496,31 @@ static bool parse_pattern(struct fz_str text, struct fz_str pattern, struct pars
     return true;
 }
 
+bool fz_java_parse(struct fz_str text, struct fz_str pattern, const struct fz_zone *session, bool ntz, int64_t *out) {
+    struct parsed r;
+    int64_t us;
+    if (!parse_pattern(text, pattern, &r, &us)) {
+        return false;
+    }
+    if (r.has_offset || r.zone != NULL) {
+        int64_t utc = r.has_offset ? us - r.offset_us : fz_zone_to_utc(r.zone, us);
+        us = ntz && session ? utc + fz_zone_offset_us(session, utc) : utc;
+    } else if (!ntz && session != NULL) {
+        us = fz_zone_to_utc(session, us);
+    }
+    *out = us;
+    return true;
+}
+bool fz_java_format(struct fz_buf *out, struct fz_str pattern, int64_t local_us, const struct fz_zone *zone, int64_t utc_us) {
+    return format_pattern(out, pattern, local_us, zone, utc_us);
+}
+
 static void parse_rows(const struct fz_column *args, size_t n_rows, struct fz_column *out, bool ntz) {
     EACH(i) {
-        struct parsed r;
         int64_t us = 0;
         const struct fz_zone *session = fz_zone_find(fz_col_str(&args[2], i));
-        if (!parse_pattern(fz_col_str(&args[0], i), fz_col_str(&args[1], i), &r, &us) || session == NULL) {
+        if (session == NULL || !fz_java_parse(fz_col_str(&args[0], i), fz_col_str(&args[1], i), session, ntz, &us)) {
             fz_column_set_null(out, i);
-        } else if (r.has_offset || r.zone != NULL) {
-            int64_t utc = r.has_offset ? us - r.offset_us : fz_zone_to_utc(r.zone, us);
-            us = ntz ? utc + fz_zone_offset_us(session, utc) : utc;
-        } else if (!ntz) {
-            us = fz_zone_to_utc(session, us);
         }
         ((int64_t *)out->data)[i] = us;
     }
