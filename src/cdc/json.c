@@ -211,7 +211,7 @@ static bool unescape(struct fz_json *json, const char *from, const char *to, str
     return true;
 }
 
-bool fz_json_string(struct fz_json *json, struct fz_str *out) {
+bool fz_json_read_string(struct fz_json *json, struct fz_str *out) {
     if (fz_json_peek(json) != FZ_JSON_STRING) {
         return fail(json, "a string was expected");
     }
@@ -235,7 +235,7 @@ static const char *digits(const char *p, const char *end) {
     return p;
 }
 
-bool fz_json_number(struct fz_json *json, struct fz_str *out) {
+bool fz_json_read_number(struct fz_json *json, struct fz_str *out) {
     if (fz_json_peek(json) != FZ_JSON_NUMBER) {
         return fail(json, "a number was expected");
     }
@@ -281,7 +281,7 @@ static bool word(struct fz_json *json, const char *text, size_t len) {
     return true;
 }
 
-bool fz_json_bool(struct fz_json *json, bool *out) {
+bool fz_json_read_bool(struct fz_json *json, bool *out) {
     if (fz_json_peek(json) != FZ_JSON_BOOL) {
         return fail(json, "true or false was expected");
     }
@@ -289,7 +289,7 @@ bool fz_json_bool(struct fz_json *json, bool *out) {
     return *out ? word(json, "true", 4) : word(json, "false", 5);
 }
 
-bool fz_json_null(struct fz_json *json) {
+bool fz_json_read_null(struct fz_json *json) {
     return fz_json_peek(json) == FZ_JSON_NULL ? word(json, "null", 4) : fail(json, "null was expected");
 }
 
@@ -339,7 +339,7 @@ static bool colon(struct fz_json *json) {
 }
 
 bool fz_json_next_member(struct fz_json *json, bool *first, struct fz_str *name) {
-    return next_item(json, first, '}') && fz_json_string(json, name) && colon(json);
+    return next_item(json, first, '}') && fz_json_read_string(json, name) && colon(json);
 }
 
 bool fz_json_next_element(struct fz_json *json, bool *first) {
@@ -358,11 +358,11 @@ static bool skip_scalar(struct fz_json *json, enum fz_json_kind kind) {
     case FZ_JSON_STRING:
         return skip_string(json);
     case FZ_JSON_NUMBER:
-        return fz_json_number(json, NULL);
+        return fz_json_read_number(json, NULL);
     case FZ_JSON_BOOL:
-        return fz_json_bool(json, &b);
+        return fz_json_read_bool(json, &b);
     case FZ_JSON_NULL:
-        return fz_json_null(json);
+        return fz_json_read_null(json);
     case FZ_JSON_END:
     case FZ_JSON_ARRAY:
     case FZ_JSON_OBJECT:
@@ -486,10 +486,10 @@ bool fz_json_at_end(struct fz_json *json) {
 
 bool fz_json_read_i64(struct fz_json *json, int64_t *out) {
     if (fz_json_peek(json) == FZ_JSON_NULL) {
-        return fz_json_null(json);
+        return fz_json_read_null(json);
     }
     struct fz_str text;
-    if (!fz_json_number(json, &text)) {
+    if (!fz_json_read_number(json, &text)) {
         return false;
     }
     return fz_parse_i64(text, out) || fail(json, "not a whole number of 64 bits");

@@ -30,10 +30,10 @@ enum fz_json_kind fz_json_peek(struct fz_json *json);
 bool fz_json_skip(struct fz_json *json, struct fz_str *raw);
 // The same, but of an object or array only strings and the depth of brackets are looked at: for text that is read again anyway.
 bool fz_json_pass(struct fz_json *json, struct fz_str *raw);
-bool fz_json_string(struct fz_json *json, struct fz_str *out); // decoded; borrowed from the text when it has no escapes
-bool fz_json_number(struct fz_json *json, struct fz_str *out); // checked against JSON's grammar, as text
-bool fz_json_bool(struct fz_json *json, bool *out);
-bool fz_json_null(struct fz_json *json);
+bool fz_json_read_string(struct fz_json *json, struct fz_str *out); // decoded; borrowed from the text when it has no escapes
+bool fz_json_read_number(struct fz_json *json, struct fz_str *out); // checked against JSON's grammar, as text
+bool fz_json_read_bool(struct fz_json *json, bool *out);
+bool fz_json_read_null(struct fz_json *json);
 // Objects: enter, then next until it returns false (end or error); after each next exactly one value is read or skipped.
 bool fz_json_enter(struct fz_json *json, char open); // '{' or '['
 bool fz_json_next_member(struct fz_json *json, bool *first, struct fz_str *name);

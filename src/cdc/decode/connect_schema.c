@@ -47,7 +47,7 @@ static bool read_node(struct schema_reader *r, struct fz_str text, struct node *
         bool done = false;
         for (size_t i = 0; i < 3 && !done; i++) {
             if (fz_str_eq(member, fz_str_of(texts[i].name)) && fz_json_peek(&json) == FZ_JSON_STRING) {
-                fz_json_string(&json, texts[i].text);
+                fz_json_read_string(&json, texts[i].text);
                 done = true;
             }
         }
@@ -78,7 +78,7 @@ static int parameter(struct schema_reader *r, const struct node *n, const char *
     }
     while (fz_json_next_member(&json, &first, &member)) {
         if (fz_str_eq(member, fz_str_of(name)) && fz_json_peek(&json) == FZ_JSON_STRING) {
-            if (!fz_json_string(&json, &text) || !fz_parse_i64(text, &v) || v < -1000 || v > 1000) {
+            if (!fz_json_read_string(&json, &text) || !fz_parse_i64(text, &v) || v < -1000 || v > 1000) {
                 v = fallback;
             }
         } else if (!fz_json_skip(&json, NULL)) {

@@ -92,7 +92,7 @@ static bool read_envelope(struct fz_cdc_decoder *d, struct fz_str text, struct e
             raw = &e->source;
             e->has_source = true;
         } else if (fz_str_eq(name, FZ_STR_LIT("op")) && fz_json_peek(&json) == FZ_JSON_STRING) {
-            e->has_op = fz_json_string(&json, &e->op);
+            e->has_op = fz_json_read_string(&json, &e->op);
             continue;
         } else if (fz_str_eq(name, FZ_STR_LIT("status")) || fz_str_eq(name, FZ_STR_LIT("ddl")) ||
                    fz_str_eq(name, FZ_STR_LIT("tableChanges"))) {
@@ -148,7 +148,7 @@ static bool read_source(struct fz_cdc_decoder *d, struct fz_str text, struct sou
         }
         enum fz_json_kind kind = fz_json_peek(&json);
         if (i < n && members[i].text != NULL && kind == FZ_JSON_STRING) {
-            fz_json_string(&json, members[i].text);
+            fz_json_read_string(&json, members[i].text);
         } else if (i < n && members[i].number != NULL && kind == FZ_JSON_NUMBER) {
             fz_json_read_i64(&json, members[i].number);
         } else {
@@ -174,8 +174,8 @@ static bool read_sequence(struct fz_str text, int64_t out[2]) {
         }
         out[n] = -1;
         if (fz_json_peek(&json) == FZ_JSON_NULL) {
-            fz_json_null(&json);
-        } else if (!fz_json_string(&json, &number) || !fz_parse_i64(number, &out[n]) || out[n] < 0) {
+            fz_json_read_null(&json);
+        } else if (!fz_json_read_string(&json, &number) || !fz_parse_i64(number, &out[n]) || out[n] < 0) {
             return false;
         }
         n++;
@@ -324,12 +324,12 @@ static bool find_header(struct fz_cdc_decoder *d, struct fz_str headers, struct 
             return false;
         }
         fz_json_enter(&json, '[');
-        if (!fz_json_next_element(&json, &first_part) || !fz_json_string(&json, &name) ||
+        if (!fz_json_next_element(&json, &first_part) || !fz_json_read_string(&json, &name) ||
             !fz_json_next_element(&json, &first_part)) {
             return false;
         }
         if (fz_str_eq(name, wanted)) {
-            return fz_json_peek(&json) == FZ_JSON_STRING ? fz_json_string(&json, out) : fz_json_skip(&json, out);
+            return fz_json_peek(&json) == FZ_JSON_STRING ? fz_json_read_string(&json, out) : fz_json_skip(&json, out);
         }
         if (!fz_json_skip(&json, &raw) || fz_json_next_element(&json, &first_part)) {
             return false;
@@ -596,12 +596,12 @@ static enum fz_code decode_flat(struct fz_cdc_decoder *d, const struct fz_cdc_re
     while (fz_json_next_member(&json, &first, &name)) {
         enum fz_json_kind kind = fz_json_peek(&json);
         if (fz_str_eq(name, FZ_STR_LIT("__op")) && kind == FZ_JSON_STRING) {
-            fz_json_string(&json, &e.op);
+            fz_json_read_string(&json, &e.op);
         } else if (fz_str_eq(name, FZ_STR_LIT("__deleted")) && kind == FZ_JSON_STRING) {
-            fz_json_string(&json, &text);
+            fz_json_read_string(&json, &text);
             deleted = fz_str_eq(text, FZ_STR_LIT("true"));
         } else if (fz_str_eq(name, FZ_STR_LIT("__deleted")) && kind == FZ_JSON_BOOL) {
-            fz_json_bool(&json, &deleted);
+            fz_json_read_bool(&json, &deleted);
         } else if (fz_str_eq(name, FZ_STR_LIT("__source_ts_ms")) && kind == FZ_JSON_NUMBER) {
             fz_json_read_i64(&json, &s.ts_ms);
         } else {

@@ -91,7 +91,7 @@ static enum fz_code typed_by_json(struct fz_json json /* a copy: only looked at 
         break;
     case FZ_JSON_NUMBER:
         id = FZ_TYPE_DOUBLE;
-        if (fz_json_number(&json, &text) && memchr(text.ptr, '.', text.len) == NULL &&
+        if (fz_json_read_number(&json, &text) && memchr(text.ptr, '.', text.len) == NULL &&
             memchr(text.ptr, 'e', text.len) == NULL && memchr(text.ptr, 'E', text.len) == NULL) {
             id = FZ_TYPE_LONG;
         }

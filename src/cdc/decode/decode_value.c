@@ -54,7 +54,7 @@ void fz_value_decoder_dispose(struct fz_value_decoder *d) {
 
 static enum fz_decoded whole(const struct input *in, int64_t *out) {
     struct fz_str text;
-    if (fz_json_peek(in->json) != FZ_JSON_NUMBER || !fz_json_number(in->json, &text) || !fz_parse_i64(text, out)) {
+    if (fz_json_peek(in->json) != FZ_JSON_NUMBER || !fz_json_read_number(in->json, &text) || !fz_parse_i64(text, out)) {
         return foreign(in, "a whole number is wanted");
     }
     return FZ_DECODED_VALUE;
@@ -130,9 +130,9 @@ static enum fz_decoded decode_number(const struct input *in, struct fz_value *ou
     struct fz_str text;
     double v;
     if (fz_json_peek(in->json) == FZ_JSON_NUMBER) {
-        return fz_json_number(in->json, &text) ? number_text(in, text, out) : foreign(in, "not a number");
+        return fz_json_read_number(in->json, &text) ? number_text(in, text, out) : foreign(in, "not a number");
     }
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text) || !special(text, &v)) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text) || !special(text, &v)) {
         return foreign(in, "a number is wanted");
     }
     return in->type->id == FZ_TYPE_FLOAT || in->type->id == FZ_TYPE_DOUBLE ? real_of(in, v, out) : FZ_DECODED_BEYOND;
@@ -149,7 +149,7 @@ static enum fz_decoded keep_bytes(const struct input *in, struct fz_value *out) 
 
 static enum fz_decoded base64_bytes(const struct input *in) {
     struct fz_str text;
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text)) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text)) {
         return foreign(in, "base64 text is wanted");
     }
     fz_buf_clear(&in->d->bytes);
@@ -194,7 +194,7 @@ static enum fz_decoded decode_decimal_bytes(const struct input *in, struct fz_va
     struct fz_str text;
     if (fz_json_peek(in->json) == FZ_JSON_NUMBER &&
         in->type->id != FZ_TYPE_STRING) { // in __debezium.oldkey headers decimals are numbers
-        return fz_json_number(in->json, &text) ? number_text(in, text, out) : foreign(in, "not a number");
+        return fz_json_read_number(in->json, &text) ? number_text(in, text, out) : foreign(in, "not a number");
     }
     if (in->enc->scale < 0) {
         return foreign(in, "the scale is not known: the record has no schema; declare encoding: decimal-bytes(scale)");
@@ -211,7 +211,7 @@ static enum fz_decoded string_value(struct fz_str text, struct fz_value *out) {
 static enum fz_decoded decode_decimal_string(const struct input *in, struct fz_value *out) {
     struct fz_str text;
     double v;
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text)) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text)) {
         return foreign(in, "a number as text is wanted");
     }
     if (special(text, &v)) {
@@ -261,7 +261,7 @@ static enum fz_decoded decode_struct_scale(const struct input *in, struct fz_val
 static enum fz_decoded decode_unsigned64(const struct input *in, struct fz_value *out) {
     struct fz_str text;
     __int128 v = 0;
-    if (fz_json_peek(in->json) != FZ_JSON_NUMBER || !fz_json_number(in->json, &text) ||
+    if (fz_json_peek(in->json) != FZ_JSON_NUMBER || !fz_json_read_number(in->json, &text) ||
         fz_exact_from_text(text, 0, &v) != FZ_EXACT_OK || v < INT64_MIN || v > UINT64_MAX) {
         return foreign(in, "a whole number of 64 bits is wanted");
     }
@@ -275,15 +275,15 @@ static enum fz_decoded decode_plain(const struct input *in, struct fz_value *out
     struct fz_str text;
     switch (in->type->id) {
     case FZ_TYPE_BOOLEAN:
-        return fz_json_peek(in->json) == FZ_JSON_BOOL && fz_json_bool(in->json, &out->u.boolean)
+        return fz_json_peek(in->json) == FZ_JSON_BOOL && fz_json_read_bool(in->json, &out->u.boolean)
                    ? FZ_DECODED_VALUE
                    : foreign(in, "true or false is wanted");
     case FZ_TYPE_STRING:
-        return fz_json_peek(in->json) == FZ_JSON_STRING && fz_json_string(in->json, &text)
+        return fz_json_peek(in->json) == FZ_JSON_STRING && fz_json_read_string(in->json, &text)
                    ? string_value(text, out)
                    : foreign(in, "text is wanted");
     default: // numbers
-        return fz_json_peek(in->json) == FZ_JSON_NUMBER && fz_json_number(in->json, &text)
+        return fz_json_peek(in->json) == FZ_JSON_NUMBER && fz_json_read_number(in->json, &text)
                    ? number_text(in, text, out)
                    : foreign(in, "a number is wanted");
     }
@@ -346,7 +346,7 @@ static enum fz_decoded iso(const struct input *in, enum fz_iso result) {
 
 static enum fz_decoded decode_iso(const struct input *in, struct fz_value *out) {
     struct fz_str text;
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text)) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text)) {
         return foreign(in, "a date or time as ISO 8601 text is wanted");
     }
     if (fz_str_eq(text, FZ_STR_LIT("infinity")) || fz_str_eq(text, FZ_STR_LIT("-infinity"))) {
@@ -367,7 +367,7 @@ static enum fz_decoded decode_iso(const struct input *in, struct fz_value *out) 
 
 static enum fz_decoded decode_text(const struct input *in, struct fz_value *out) {
     struct fz_str text;
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text)) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text)) {
         return foreign(in, "text is wanted");
     }
     if (in->enc->kind == FZ_ENC_JSON_TEXT || in->enc->kind == FZ_ENC_JSON_OBJECT) {
@@ -391,7 +391,7 @@ static enum fz_decoded decode_base64(const struct input *in, struct fz_value *ou
 
 static enum fz_decoded decode_hex(const struct input *in, struct fz_value *out) {
     struct fz_str text;
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text)) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text)) {
         return foreign(in, "bytes in hex are wanted");
     }
     fz_buf_clear(&in->d->bytes);
@@ -407,7 +407,7 @@ static enum fz_decoded decode_hex(const struct input *in, struct fz_value *out) 
 static enum fz_decoded decode_uuid(const struct input *in, struct fz_value *out) {
     struct fz_str text;
     unsigned __int128 v = 0;
-    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_string(in->json, &text) || text.len != 36) {
+    if (fz_json_peek(in->json) != FZ_JSON_STRING || !fz_json_read_string(in->json, &text) || text.len != 36) {
         return foreign(in, "a UUID as text is wanted");
     }
     for (size_t i = 0; i < 36; i++) {
@@ -437,7 +437,7 @@ static enum fz_decoded decode_uuid(const struct input *in, struct fz_value *out)
 static enum fz_decoded decode_json_raw(const struct input *in, struct fz_value *out) {
     struct fz_str text;
     if (fz_json_peek(in->json) == FZ_JSON_STRING) {
-        return fz_json_string(in->json, &text) ? string_value(text, out) : foreign(in, "text is wanted");
+        return fz_json_read_string(in->json, &text) ? string_value(text, out) : foreign(in, "text is wanted");
     }
     return fz_json_skip(in->json, &text) ? string_value(text, out) : foreign(in, "JSON is wanted");
 }
@@ -642,7 +642,7 @@ enum fz_decoded fz_cdc_decode_value(struct fz_value_decoder *d, struct fz_json *
     *out = (struct fz_value){.type = type};
     if (kind == FZ_JSON_NULL) {
         out->is_null = true;
-        return fz_json_null(json) ? FZ_DECODED_VALUE : foreign(&in, "not JSON");
+        return fz_json_read_null(json) ? FZ_DECODED_VALUE : foreign(&in, "not JSON");
     }
     if (kind == FZ_JSON_END) {
         return foreign(&in, "a value is missing");

@@ -146,7 +146,7 @@ static enum fz_code read_wrapped(struct file_source *s, struct fz_str line, stru
     }
     while (fz_json_next_member(&json, &first, &name)) {
         if (fz_str_eq(name, FZ_STR_LIT("topic"))) {
-            fz_json_string(&json, &topic);
+            fz_json_read_string(&json, &topic);
         } else if (fz_str_eq(name, FZ_STR_LIT("partition"))) {
             fz_json_read_i64(&json, &partition);
         } else if (fz_str_eq(name, FZ_STR_LIT("offset"))) {

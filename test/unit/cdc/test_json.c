@@ -63,7 +63,7 @@ static void check_string(const char *text, const char *want, size_t n) {
     struct fz_json json;
     struct fz_str out;
     fz_json_init(&json, fz_str_of(text), &arena);
-    assert_true(fz_json_string(&json, &out));
+    assert_true(fz_json_read_string(&json, &out));
     assert_int_equal(out.len, n);
     assert_memory_equal(out.ptr, want, n);
     fz_arena_dispose(&arena);
@@ -82,7 +82,7 @@ static void strings(void **state) {
         struct fz_json json;
         struct fz_str out;
         fz_json_init(&json, fz_str_of(BAD[i]), &arena);
-        assert_false(fz_json_string(&json, &out));
+        assert_false(fz_json_read_string(&json, &out));
         assert_non_null(json.error);
         fz_arena_dispose(&arena);
     }
@@ -99,7 +99,7 @@ static void members(void **state) {
     assert_true(fz_json_enter(&json, '{'));
     assert_true(fz_json_next_member(&json, &first, &name) && fz_json_read_i64(&json, &n));
     assert_int_equal(n, 7); // null leaves it alone
-    assert_true(fz_json_next_member(&json, &first, &name) && fz_json_bool(&json, &b) && b);
+    assert_true(fz_json_next_member(&json, &first, &name) && fz_json_read_bool(&json, &b) && b);
     assert_true(fz_json_next_member(&json, &first, &name) && fz_json_skip(&json, &raw));
     assert_true(fz_str_eq(raw, FZ_STR_LIT("{\"x\":[1,\"}\"]}")));
     assert_true(fz_json_next_member(&json, &first, &name) && fz_json_read_i64(&json, &n));
