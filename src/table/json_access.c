@@ -9,7 +9,7 @@ static enum fz_code not_a(const char *key, const char *what, struct fz_err *err)
     return fz_fail(err, FZ_CORRUPT, "member \"%s\" is not %s", key, what);
 }
 
-enum fz_code fz_json_i64(const json_t *object, const char *key, bool required, int64_t *out, struct fz_err *err) {
+enum fz_code fz_metadata_json_i64(const json_t *object, const char *key, bool required, int64_t *out, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     if (member == NULL || json_is_null(member)) {
         return required ? missing(key, err) : FZ_OK;
@@ -21,9 +21,9 @@ enum fz_code fz_json_i64(const json_t *object, const char *key, bool required, i
     return FZ_OK;
 }
 
-enum fz_code fz_json_i32(const json_t *object, const char *key, bool required, int32_t *out, struct fz_err *err) {
+enum fz_code fz_metadata_json_i32(const json_t *object, const char *key, bool required, int32_t *out, struct fz_err *err) {
     int64_t wide = *out;
-    enum fz_code rc = fz_json_i64(object, key, required, &wide, err);
+    enum fz_code rc = fz_metadata_json_i64(object, key, required, &wide, err);
     if (rc == FZ_OK && (wide < INT32_MIN || wide > INT32_MAX)) {
         rc = not_a(key, "a 32-bit number", err);
     }
@@ -33,7 +33,7 @@ enum fz_code fz_json_i32(const json_t *object, const char *key, bool required, i
     return rc;
 }
 
-enum fz_code fz_json_text(struct fz_arena *arena, const json_t *object, const char *key, bool required,
+enum fz_code fz_metadata_json_text(struct fz_arena *arena, const json_t *object, const char *key, bool required,
                           const char **out, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     if (member == NULL || json_is_null(member)) {
@@ -46,7 +46,7 @@ enum fz_code fz_json_text(struct fz_arena *arena, const json_t *object, const ch
     return *out != NULL ? FZ_OK : fz_fail_nomem(err, json_string_length(member));
 }
 
-enum fz_code fz_json_array(const json_t *object, const char *key, bool required, const json_t **out,
+enum fz_code fz_metadata_json_array(const json_t *object, const char *key, bool required, const json_t **out,
                            struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     *out = NULL;
@@ -60,7 +60,7 @@ enum fz_code fz_json_array(const json_t *object, const char *key, bool required,
     return FZ_OK;
 }
 
-enum fz_code fz_json_strings(struct fz_arena *arena, const json_t *object, const char *key, const char *skip,
+enum fz_code fz_metadata_json_strings(struct fz_arena *arena, const json_t *object, const char *key, const char *skip,
                              struct fz_property **out, size_t *n, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     *out = NULL;
@@ -95,7 +95,7 @@ enum fz_code fz_json_strings(struct fz_arena *arena, const json_t *object, const
     return FZ_OK;
 }
 
-enum fz_code fz_json_parse(const void *data, size_t len, json_t **out, struct fz_err *err) {
+enum fz_code fz_metadata_json_parse(const void *data, size_t len, json_t **out, struct fz_err *err) {
     json_error_t problem;
     *out = json_loadb(len > 0 ? data : "", len, 0, &problem);
     if (*out == NULL) {

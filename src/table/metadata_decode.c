@@ -60,7 +60,7 @@ static enum fz_code decode_schemas(struct decoder *d) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = d->m;
     const json_t *list;
-    FZ_TRY(fz_json_array(d->root, "schemas", m->format_version > 1, &list, d->err));
+    FZ_TRY(fz_metadata_json_array(d->root, "schemas", m->format_version > 1, &list, d->err));
     size_t n = list != NULL ? json_array_size(list) : 1;
     m->schemas = array_of(d, n, sizeof *m->schemas, &rc);
     if (rc != FZ_OK) {
@@ -74,7 +74,7 @@ static enum fz_code decode_schemas(struct decoder *d) {
         m->n_schemas = 1;
         goto out;
     }
-    FZ_TRY(fz_json_i32(d->root, "current-schema-id", true, &m->current_schema_id, d->err));
+    FZ_TRY(fz_metadata_json_i32(d->root, "current-schema-id", true, &m->current_schema_id, d->err));
     for (size_t i = 0; i < n; i++) {
         rc = fz_schema_from_json(d->arena, json_array_get(list, i), &m->schemas[i], d->err);
         if (rc != FZ_OK) {
@@ -128,7 +128,7 @@ static enum fz_code decode_specs(struct decoder *d) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = d->m;
     const json_t *list;
-    FZ_TRY(fz_json_array(d->root, "partition-specs", m->format_version > 1, &list, d->err));
+    FZ_TRY(fz_metadata_json_array(d->root, "partition-specs", m->format_version > 1, &list, d->err));
     size_t n = list != NULL ? json_array_size(list) : 1;
     m->specs = array_of(d, n, sizeof *m->specs, &rc);
     if (rc != FZ_OK) {
@@ -139,11 +139,11 @@ static enum fz_code decode_specs(struct decoder *d) {
         rc = fields == NULL ? fz_fail(d->err, FZ_CORRUPT, "member \"partition-spec\" is missing")
                             : fz_spec_fields_from_json(d->arena, fields, &m->specs[0], d->err);
     } else {
-        FZ_TRY(fz_json_i32(d->root, "default-spec-id", true, &m->default_spec_id, d->err));
+        FZ_TRY(fz_metadata_json_i32(d->root, "default-spec-id", true, &m->default_spec_id, d->err));
     }
     for (size_t i = 0; rc == FZ_OK && list != NULL && i < n; i++) {
         const json_t *spec = json_array_get(list, i);
-        FZ_TRY(fz_json_i32(spec, "spec-id", true, &m->specs[i].spec_id, d->err));
+        FZ_TRY(fz_metadata_json_i32(spec, "spec-id", true, &m->specs[i].spec_id, d->err));
         FZ_TRY(fz_spec_fields_from_json(d->arena, json_object_get(spec, "fields"), &m->specs[i], d->err));
     }
     m->n_specs = rc == FZ_OK ? n : 0;
@@ -165,7 +165,7 @@ static enum fz_code decode_specs(struct decoder *d) {
         rc = fz_fail(d->err, FZ_CORRUPT, "default-spec-id %d is not among the partition specs", m->default_spec_id);
     }
     if (rc == FZ_OK) {
-        rc = fz_json_i32(d->root, "last-partition-id", m->format_version > 1, &m->last_partition_id, d->err);
+        rc = fz_metadata_json_i32(d->root, "last-partition-id", m->format_version > 1, &m->last_partition_id, d->err);
     }
 out:
     return rc;
@@ -175,7 +175,7 @@ static enum fz_code decode_sort_orders(struct decoder *d) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = d->m;
     const json_t *list;
-    FZ_TRY(fz_json_array(d->root, "sort-orders", m->format_version > 1, &list, d->err));
+    FZ_TRY(fz_metadata_json_array(d->root, "sort-orders", m->format_version > 1, &list, d->err));
     size_t n = list != NULL ? json_array_size(list) : 1;
     m->sort_orders = array_of(d, n, sizeof *m->sort_orders, &rc);
     if (rc != FZ_OK) {
@@ -189,7 +189,7 @@ static enum fz_code decode_sort_orders(struct decoder *d) {
         rc = fz_fail(d->err, FZ_CORRUPT, "member \"sort-orders\" is empty");
         goto out;
     }
-    FZ_TRY(fz_json_i32(d->root, "default-sort-order-id", true, &m->default_sort_order_id, d->err));
+    FZ_TRY(fz_metadata_json_i32(d->root, "default-sort-order-id", true, &m->default_sort_order_id, d->err));
     for (size_t i = 0; i < n; i++) {
         FZ_TRY(fz_sort_order_from_json(d->arena, json_array_get(list, i), &m->sort_orders[i], d->err));
     }
@@ -217,21 +217,21 @@ static enum fz_code decode_snapshot(struct decoder *d, const json_t *json, struc
     }
     s->parent_snapshot_id = s->first_row_id = s->added_rows = -1;
     s->schema_id = -1;
-    FZ_TRY(fz_json_i64(json, "snapshot-id", true, &s->snapshot_id, d->err));
-    FZ_TRY(fz_json_i64(json, "parent-snapshot-id", false, &s->parent_snapshot_id, d->err));
-    FZ_TRY(fz_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL, &s->sequence_number,
+    FZ_TRY(fz_metadata_json_i64(json, "snapshot-id", true, &s->snapshot_id, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "parent-snapshot-id", false, &s->parent_snapshot_id, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL, &s->sequence_number,
                        d->err));
-    FZ_TRY(fz_json_i64(json, "timestamp-ms", true, &s->timestamp_ms, d->err));
-    FZ_TRY(fz_json_i32(json, "schema-id", false, &s->schema_id, d->err));
-    FZ_TRY(fz_json_i64(json, "first-row-id", false, &s->first_row_id, d->err));
-    FZ_TRY(fz_json_i64(json, "added-rows", false, &s->added_rows, d->err));
-    FZ_TRY(fz_json_text(d->arena, json, "key-id", false, &s->key_id, d->err));
-    FZ_TRY(fz_json_text(d->arena, json, "manifest-list", false, &s->manifest_list, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "timestamp-ms", true, &s->timestamp_ms, d->err));
+    FZ_TRY(fz_metadata_json_i32(json, "schema-id", false, &s->schema_id, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "first-row-id", false, &s->first_row_id, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "added-rows", false, &s->added_rows, d->err));
+    FZ_TRY(fz_metadata_json_text(d->arena, json, "key-id", false, &s->key_id, d->err));
+    FZ_TRY(fz_metadata_json_text(d->arena, json, "manifest-list", false, &s->manifest_list, d->err));
     const json_t *summary = json_object_get(json, "summary");
     if (summary != NULL && !json_is_null(summary)) {
         struct fz_property *items = NULL;
-        FZ_TRY(fz_json_text(d->arena, summary, "operation", false, &s->operation, d->err));
-        FZ_TRY(fz_json_strings(d->arena, json, "summary", "operation", &items, &s->n_summary, d->err));
+        FZ_TRY(fz_metadata_json_text(d->arena, summary, "operation", false, &s->operation, d->err));
+        FZ_TRY(fz_metadata_json_strings(d->arena, json, "summary", "operation", &items, &s->n_summary, d->err));
         s->summary = items;
     }
 out:
@@ -241,7 +241,7 @@ out:
 static enum fz_code decode_manifest_paths(struct decoder *d, const json_t *json, struct fz_snapshot *s) {
     enum fz_code rc = FZ_OK;
     const json_t *list;
-    FZ_TRY(fz_json_array(json, "manifests", true, &list, d->err));
+    FZ_TRY(fz_metadata_json_array(json, "manifests", true, &list, d->err));
     const char **paths = array_of(d, json_array_size(list), sizeof *paths, &rc);
     for (size_t i = 0; rc == FZ_OK && i < json_array_size(list); i++) {
         const json_t *path = json_array_get(list, i);
@@ -262,7 +262,7 @@ static enum fz_code decode_snapshots(struct decoder *d) {
     struct fz_metadata *m = d->m;
     const json_t *list;
     struct fz_map ids = {0};
-    FZ_TRY(fz_json_array(d->root, "snapshots", false, &list, d->err));
+    FZ_TRY(fz_metadata_json_array(d->root, "snapshots", false, &list, d->err));
     size_t n = json_array_size(list);
     if (n > MAX_SNAPSHOTS) {
         rc = fz_fail(d->err, FZ_LIMIT, "metadata lists %zu snapshots", n);
@@ -316,10 +316,10 @@ static enum fz_code decode_ref(struct decoder *d, const char *name, const json_t
         return fz_fail(d->err, FZ_CORRUPT, "reference \"%.100s\" is neither a branch nor a tag", name);
     }
     ref->is_tag = fz_strcasecmp(type, "tag") == 0;
-    FZ_TRY(fz_json_i64(json, "snapshot-id", true, &ref->snapshot_id, d->err));
-    FZ_TRY(fz_json_i32(json, "min-snapshots-to-keep", false, &ref->min_snapshots_to_keep, d->err));
-    FZ_TRY(fz_json_i64(json, "max-snapshot-age-ms", false, &ref->max_snapshot_age_ms, d->err));
-    FZ_TRY(fz_json_i64(json, "max-ref-age-ms", false, &ref->max_ref_age_ms, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "snapshot-id", true, &ref->snapshot_id, d->err));
+    FZ_TRY(fz_metadata_json_i32(json, "min-snapshots-to-keep", false, &ref->min_snapshots_to_keep, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "max-snapshot-age-ms", false, &ref->max_snapshot_age_ms, d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "max-ref-age-ms", false, &ref->max_ref_age_ms, d->err));
     if (fz_metadata_snapshot(d->m, ref->snapshot_id) == NULL) {
         rc = fz_fail(d->err, FZ_CORRUPT, "reference \"%.100s\" points to snapshot %lld, which is not there", name,
                      (long long)ref->snapshot_id);
@@ -332,7 +332,7 @@ static enum fz_code decode_refs(struct decoder *d) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = d->m;
     m->current_snapshot_id = -1;
-    FZ_TRY(fz_json_i64(d->root, "current-snapshot-id", false, &m->current_snapshot_id, d->err));
+    FZ_TRY(fz_metadata_json_i64(d->root, "current-snapshot-id", false, &m->current_snapshot_id, d->err));
     if (m->current_snapshot_id < 0) {
         m->current_snapshot_id = -1;
     } else if (fz_metadata_current_snapshot(m) == NULL) {
@@ -371,15 +371,15 @@ static enum fz_code decode_log(struct decoder *d, const char *key, struct fz_log
     enum fz_code rc = FZ_OK;
     const json_t *list;
     bool files = strcmp(key, "metadata-log") == 0;
-    FZ_TRY(fz_json_array(d->root, key, false, &list, d->err));
+    FZ_TRY(fz_metadata_json_array(d->root, key, false, &list, d->err));
     *out = array_of(d, json_array_size(list), sizeof **out, &rc);
     for (size_t i = 0; rc == FZ_OK && i < json_array_size(list); i++) {
         const json_t *json = json_array_get(list, i);
         struct fz_log_entry *entry = &(*out)[i];
         entry->snapshot_id = -1;
-        FZ_TRY(fz_json_i64(json, "timestamp-ms", true, &entry->timestamp_ms, d->err));
-        rc = files ? fz_json_text(d->arena, json, "metadata-file", true, &entry->file, d->err)
-                   : fz_json_i64(json, "snapshot-id", true, &entry->snapshot_id, d->err);
+        FZ_TRY(fz_metadata_json_i64(json, "timestamp-ms", true, &entry->timestamp_ms, d->err));
+        rc = files ? fz_metadata_json_text(d->arena, json, "metadata-file", true, &entry->file, d->err)
+                   : fz_metadata_json_i64(json, "snapshot-id", true, &entry->snapshot_id, d->err);
     }
     *n = json_array_size(list);
 out:
@@ -442,23 +442,23 @@ static enum fz_code keep_other_members(struct decoder *d) {
 static enum fz_code decode_head(struct decoder *d) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = d->m;
-    FZ_TRY(fz_json_i32(d->root, "format-version", true, &m->format_version, d->err));
+    FZ_TRY(fz_metadata_json_i32(d->root, "format-version", true, &m->format_version, d->err));
     if (m->format_version < 1 || m->format_version > 3) {
         rc =
             fz_fail(d->err, FZ_UNSUPPORTED, "table format version %d is not supported (1 to 3 are)", m->format_version);
         goto out;
     }
-    FZ_TRY(fz_json_text(d->arena, d->root, "table-uuid", m->format_version > 1, &m->table_uuid, d->err));
-    FZ_TRY(fz_json_text(d->arena, d->root, "location", true, &m->location, d->err));
+    FZ_TRY(fz_metadata_json_text(d->arena, d->root, "table-uuid", m->format_version > 1, &m->table_uuid, d->err));
+    FZ_TRY(fz_metadata_json_text(d->arena, d->root, "location", true, &m->location, d->err));
     if (m->location[0] == 0) {
         rc = fz_fail(d->err, FZ_CORRUPT, "member \"location\" is empty");
         goto out;
     }
-    FZ_TRY(fz_json_i64(d->root, "last-sequence-number", m->format_version > 1, &m->last_sequence_number, d->err));
-    FZ_TRY(fz_json_i64(d->root, "last-updated-ms", true, &m->last_updated_ms, d->err));
-    FZ_TRY(fz_json_i32(d->root, "last-column-id", true, &m->last_column_id, d->err));
+    FZ_TRY(fz_metadata_json_i64(d->root, "last-sequence-number", m->format_version > 1, &m->last_sequence_number, d->err));
+    FZ_TRY(fz_metadata_json_i64(d->root, "last-updated-ms", true, &m->last_updated_ms, d->err));
+    FZ_TRY(fz_metadata_json_i32(d->root, "last-column-id", true, &m->last_column_id, d->err));
     if (m->format_version >= 3) {
-        FZ_TRY(fz_json_i64(d->root, "next-row-id", true, &m->next_row_id, d->err));
+        FZ_TRY(fz_metadata_json_i64(d->root, "next-row-id", true, &m->next_row_id, d->err));
         if (m->next_row_id < 0) {
             rc = fz_fail(d->err, FZ_CORRUPT, "next-row-id is negative");
         }
@@ -480,7 +480,7 @@ static enum fz_code decode(struct decoder *d) {
         rc = fz_fail(d->err, FZ_CORRUPT, "member \"properties\" is null");
         goto out;
     }
-    FZ_TRY(fz_json_strings(d->arena, d->root, "properties", NULL, &d->m->properties, &d->m->n_properties, d->err));
+    FZ_TRY(fz_metadata_json_strings(d->arena, d->root, "properties", NULL, &d->m->properties, &d->m->n_properties, d->err));
     FZ_TRY(decode_snapshots(d));
     FZ_TRY(decode_refs(d));
     FZ_TRY(decode_log(d, "snapshot-log", &d->m->snapshot_log, &d->m->n_snapshot_log));
@@ -501,7 +501,7 @@ enum fz_code fz_metadata_decode(const void *data, size_t len, const char *locati
         data = plain.ptr;
         len = plain.len;
     }
-    FZ_TRY(fz_json_parse(data, len, &root, err));
+    FZ_TRY(fz_metadata_json_parse(data, len, &root, err));
     FZ_NEW(m, err);
     m->refs = 1;
     struct decoder d = {.m = m, .arena = &m->arena, .root = root, .err = err};

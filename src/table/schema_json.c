@@ -53,7 +53,7 @@ static enum fz_code parse_struct(struct parser *p, const json_t *json, int depth
     enum fz_code rc = FZ_OK;
     const json_t *fields;
     struct fz_map names = {0};
-    FZ_TRY(fz_json_array(json, "fields", true, &fields, p->err));
+    FZ_TRY(fz_metadata_json_array(json, "fields", true, &fields, p->err));
     size_t n = json_array_size(fields);
     struct fz_field *items = fz_arena_array(p->arena, n + 1, sizeof *items);
     if (items == NULL) {
@@ -66,10 +66,10 @@ static enum fz_code parse_struct(struct parser *p, const json_t *json, int depth
             rc = fz_fail(p->err, FZ_CORRUPT, "field %zu of a struct is not an object", i);
             goto out;
         }
-        FZ_TRY(fz_json_i32(field, "id", true, &items[i].id, p->err));
-        FZ_TRY(fz_json_text(p->arena, field, "name", true, &items[i].name, p->err));
+        FZ_TRY(fz_metadata_json_i32(field, "id", true, &items[i].id, p->err));
+        FZ_TRY(fz_metadata_json_text(p->arena, field, "name", true, &items[i].name, p->err));
         FZ_TRY(parse_bool(field, "required", &items[i].required, p->err));
-        FZ_TRY(fz_json_text(p->arena, field, "doc", false, &items[i].doc, p->err));
+        FZ_TRY(fz_metadata_json_text(p->arena, field, "doc", false, &items[i].doc, p->err));
         bool added;
         struct fz_map_entry *entry;
         FZ_TRY(fz_map_put(&names, fz_str_of(items[i].name), &entry, &added, p->err));
@@ -107,7 +107,7 @@ static enum fz_code parse_list(struct parser *p, const json_t *json, int depth, 
     int32_t id = 0;
     bool required = false;
     const struct fz_type *element = NULL;
-    FZ_TRY(fz_json_i32(json, "element-id", true, &id, p->err));
+    FZ_TRY(fz_metadata_json_i32(json, "element-id", true, &id, p->err));
     FZ_TRY(parse_bool(json, "element-required", &required, p->err));
     FZ_TRY(claim_id(p, id));
     FZ_TRY(parse_type(p, json_object_get(json, "element"), depth + 1, &element));
@@ -122,8 +122,8 @@ static enum fz_code parse_map(struct parser *p, const json_t *json, int depth, c
     int32_t key_id = 0, value_id = 0;
     bool required = false;
     const struct fz_type *key = NULL, *value = NULL;
-    FZ_TRY(fz_json_i32(json, "key-id", true, &key_id, p->err));
-    FZ_TRY(fz_json_i32(json, "value-id", true, &value_id, p->err));
+    FZ_TRY(fz_metadata_json_i32(json, "key-id", true, &key_id, p->err));
+    FZ_TRY(fz_metadata_json_i32(json, "value-id", true, &value_id, p->err));
     FZ_TRY(parse_bool(json, "value-required", &required, p->err));
     FZ_TRY(claim_id(p, key_id));
     FZ_TRY(claim_id(p, value_id));
@@ -163,7 +163,7 @@ static enum fz_code parse_type(struct parser *p, const json_t *json, int depth, 
 
 static enum fz_code parse_identifiers(struct parser *p, const json_t *json, struct fz_schema *out) {
     const json_t *ids;
-    enum fz_code rc = fz_json_array(json, "identifier-field-ids", false, &ids, p->err);
+    enum fz_code rc = fz_metadata_json_array(json, "identifier-field-ids", false, &ids, p->err);
     size_t n = json_array_size(ids);
     if (rc != FZ_OK || n == 0) {
         return rc;
@@ -193,7 +193,7 @@ enum fz_code fz_schema_from_json(struct fz_arena *arena, const json_t *json, str
     enum fz_code rc = FZ_OK;
     struct parser p = {.arena = arena, .err = err};
     memset(out, 0, sizeof *out);
-    FZ_TRY(fz_json_i32(json, "schema-id", false, &out->schema_id, err));
+    FZ_TRY(fz_metadata_json_i32(json, "schema-id", false, &out->schema_id, err));
     FZ_TRY(parse_type(&p, json, 0, &out->type));
     if (out->type->id != FZ_TYPE_STRUCT) {
         rc = fz_fail(err, FZ_CORRUPT, "schema is not a struct");
@@ -278,7 +278,7 @@ void fz_schema_to_json(struct fz_buf *out, const struct fz_schema *schema, struc
 static enum fz_code parse_transform(struct fz_arena *arena, const json_t *json, struct fz_transform *out,
                                     struct fz_err *err) {
     const char *text = NULL;
-    enum fz_code rc = fz_json_text(arena, json, "transform", true, &text, err);
+    enum fz_code rc = fz_metadata_json_text(arena, json, "transform", true, &text, err);
     return rc != FZ_OK ? rc : fz_transform_parse(arena, fz_str_of(text), out, err);
 }
 
@@ -291,7 +291,7 @@ static enum fz_code parse_source(const json_t *json, int32_t *out, struct fz_err
         return id >= INT32_MIN && id <= INT32_MAX ? FZ_OK
                                                   : fz_fail(err, FZ_CORRUPT, "member \"source-ids\" is out of range");
     }
-    return fz_json_i32(json, "source-id", true, out, err);
+    return fz_metadata_json_i32(json, "source-id", true, out, err);
 }
 
 enum fz_code fz_spec_fields_from_json(struct fz_arena *arena, const json_t *fields, struct fz_partition_spec *out,
@@ -311,14 +311,14 @@ enum fz_code fz_spec_fields_from_json(struct fz_arena *arena, const json_t *fiel
         if (!json_is_object(field)) {
             return fz_fail(err, FZ_CORRUPT, "partition field %zu is not an object", i);
         }
-        FZ_TRY(fz_json_text(arena, field, "name", true, &items[i].name, err));
+        FZ_TRY(fz_metadata_json_text(arena, field, "name", true, &items[i].name, err));
         if (items[i].name[0] == 0) {
             return fz_fail(err, FZ_CORRUPT, "partition field %zu has an empty name", i);
         }
         FZ_TRY(parse_transform(arena, field, &items[i].transform, err));
         FZ_TRY(parse_source(field, &items[i].source_id, err));
         if (json_object_get(field, "field-id") != NULL) {
-            FZ_TRY(fz_json_i32(field, "field-id", true, &items[i].field_id, err));
+            FZ_TRY(fz_metadata_json_i32(field, "field-id", true, &items[i].field_id, err));
             with_ids++;
         } else {
             items[i].field_id = 1000 + (int32_t)i;
@@ -377,8 +377,8 @@ enum fz_code fz_sort_order_from_json(struct fz_arena *arena, const json_t *json,
     if (!json_is_object(json)) {
         return fz_fail(err, FZ_CORRUPT, "sort order is not an object");
     }
-    FZ_TRY(fz_json_i32(json, "order-id", true, &out->order_id, err));
-    FZ_TRY(fz_json_array(json, "fields", true, &fields, err));
+    FZ_TRY(fz_metadata_json_i32(json, "order-id", true, &out->order_id, err));
+    FZ_TRY(fz_metadata_json_array(json, "fields", true, &fields, err));
     size_t n = json_array_size(fields);
     struct fz_sort_field *items = fz_arena_array(arena, n + 1, sizeof *items);
     if (items == NULL) {

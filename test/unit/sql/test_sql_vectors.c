@@ -96,6 +96,12 @@ static void run_one(struct fake_session *s, const char *expr, const char *type, 
             ok = strncmp(got_type.ptr, "interval", 8) == 0;
         } else
         ok = rc == FZ_OK && strcmp(got_type.ptr ? got_type.ptr : "", type) == 0 && (strcmp(g, value) == 0 || same_number(g, value));
+        if (!ok && rc == FZ_OK) { // the file writes line ends as \n, a backslash as itself
+            char *plain = fz_strdup(value);
+            unescape(plain);
+            ok = strcmp(got_type.ptr ? got_type.ptr : "", type) == 0 && strcmp(g, plain) == 0;
+            fz_free(plain);
+        }
     }
     if (!ok && show) {
         printf("%s\n   Spark %s %s\n   here  %s %s  [%s] %s\n", expr, type, value, got_type.ptr ? got_type.ptr : "", got.ptr ? got.ptr : "", err.condition, err.message);
@@ -127,7 +133,6 @@ static void run_zone(const char *zone, const char *kind, struct totals *t) {
             t->skipped++;
             continue;
         }
-        unescape(value);
         run_one(&s, expr, type, value, true, t);
     }
     fz_duck_close(s.duck);
