@@ -100,9 +100,9 @@ static bool fill_integer(struct fz_column *c, size_t row, const struct fz_json_n
     }
 }
 
-static bool fill_double(struct fz_column *c, size_t row, const struct fz_json_node *n) {
+static bool fill_double(const struct filler *f, struct fz_column *c, size_t row, const struct fz_json_node *n) {
     double v = NAN;
-    bool text = n->kind == FZ_JSON_TEXT || n->kind == FZ_JSON_NAN;
+    bool text = (n->kind == FZ_JSON_TEXT && !f->tree->no_nan) || n->kind == FZ_JSON_NAN;
     if (text && fz_str_eq(n->text, FZ_STR_LIT("NaN"))) {
         v = NAN;
     } else if (text && (fz_str_eq(n->text, FZ_STR_LIT("Infinity")) || fz_str_eq(n->text, FZ_STR_LIT("+Infinity")) || fz_str_eq(n->text, FZ_STR_LIT("INF")) ||
@@ -113,6 +113,7 @@ static bool fill_double(struct fz_column *c, size_t row, const struct fz_json_no
     } else if ((n->kind != FZ_JSON_INTEGER && n->kind != FZ_JSON_FLOAT) || !fz_text_to_double(n->text, &v)) {
         return false;
     }
+    v = n->kind == FZ_JSON_INTEGER && v == 0 ? 0.0 : v; // -0 is an integer
     if (c->type->id == FZ_TYPE_FLOAT) {
         ((float *)c->data)[row] = (float)v;
     } else {
@@ -290,7 +291,7 @@ static void fill(struct filler *f, struct fz_column *c, size_t row, int32_t node
             break;
         case FZ_TYPE_FLOAT:
         case FZ_TYPE_DOUBLE:
-            ok = fill_double(c, row, n);
+            ok = fill_double(f, c, row, n);
             break;
         case FZ_TYPE_DECIMAL:
             ok = fill_decimal(c, row, n);
@@ -806,10 +807,7 @@ static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, c
         return;
     default: {
         struct fz_value v = fz_value_at(c, row, NULL);
-        bool interval = t->id == FZ_TYPE_INTERVAL_DT || t->id == FZ_TYPE_INTERVAL_YM;
-        fz_buf_puts(out, interval ? "\"" : "");
         fz_value_print(out, &v);
-        fz_buf_puts(out, interval ? "\"" : "");
         return;
     }
     }

@@ -1,0 +1,1013 @@
+// Text functions DuckDB lacks or does by other rules: case mapping, code points, phonetics, Java's formatters, URLs, number bases.
+#include "sql/kernels_priv.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utf8proc.h>
+
+#define TO_TEXT(name, expression)                                                                                      \
+    FZ_KERNEL_RUN(name) {                                                                                              \
+        (void)n_args;                                                                                                  \
+        struct fz_buf buf = {0};                                                                                       \
+        enum fz_code rc = FZ_OK;                                                                                       \
+        for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {                                                           \
+            if (expression) {                                                                                          \
+                rc = fz_col_take_buf(out, i, &buf, strings, err);                                                      \
+            } else {                                                                                                   \
+                fz_column_set_null(out, i);                                                                            \
+                fz_buf_clear(&buf);                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        fz_buf_dispose(&buf);                                                                                          \
+        return rc;                                                                                                     \
+    }
+#define ARG(k) fz_col_str(&args[k], i)
+#define NUM(k) fz_col_i64(&args[k], i)
+
+// ---- code points ----
+static size_t char_len(const char *p, size_t left) {
+    unsigned char c = (unsigned char)*p;
+    size_t n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    return n <= left ? n : left;
+}
+static int32_t code_at(const char *p, size_t n) {
+    utf8proc_int32_t v = 0;
+    return utf8proc_iterate((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &v) > 0 ? v : 0xfffd;
+}
+static void put_code(struct fz_buf *out, int32_t v) {
+    utf8proc_uint8_t text[4];
+    utf8proc_ssize_t n = utf8proc_encode_char(v, text);
+    fz_buf_append(out, text, n > 0 ? (size_t)n : 0);
+}
+
+// Mappings to several code points (Unicode SpecialCasing, without conditions).
+static const struct {
+    int32_t from;
+    const char *upper;
+} special_upper[] = {{0xdf, "SS"},        {0x149, "\u02bcN"}, {0x1f0, "J\u030c"}, {0x390, "\u0399\u0308\u0301"}, {0x3b0, "\u03a5\u0308\u0301"}, {0x587, "\u0535\u0552"},
+                     {0x1e96, "H\u0331"}, {0x1e97, "T\u0308"}, {0x1e98, "W\u030a"}, {0x1e99, "Y\u030a"}, {0x1e9a, "A\u02be"}, {0xfb00, "FF"}, {0xfb01, "FI"},
+                     {0xfb02, "FL"},      {0xfb03, "FFI"},    {0xfb04, "FFL"},    {0xfb05, "ST"},     {0xfb06, "ST"}};
+static void put_upper(struct fz_buf *out, int32_t c) {
+    for (size_t k = 0; c >= 0xdf && k < sizeof special_upper / sizeof *special_upper; k++) {
+        if (special_upper[k].from == c) {
+            fz_buf_puts(out, special_upper[k].upper);
+            return;
+        }
+    }
+    put_code(out, utf8proc_toupper(c));
+}
+static bool is_letter(int32_t c) {
+    utf8proc_category_t k = utf8proc_category(c);
+    return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LL || k == UTF8PROC_CATEGORY_LT || k == UTF8PROC_CATEGORY_LM || k == UTF8PROC_CATEGORY_LO;
+}
+static void put_lower(struct fz_buf *out, int32_t c, bool final_sigma) {
+    if (c == 0x130) {
+        fz_buf_puts(out, "i\u0307");
+    } else if (c == 0x3a3 && final_sigma) {
+        put_code(out, 0x3c2);
+    } else {
+        put_code(out, utf8proc_tolower(c));
+    }
+}
+
+static bool map_case(struct fz_buf *out, struct fz_str s, bool upper) {
+    size_t i = 0;
+    if (!fz_buf_reserve(out, s.len + 1)) {
+        return true;
+    }
+    for (; i < s.len && (unsigned char)s.ptr[i] < 0x80; i++) { // ASCII first
+        char c = s.ptr[i];
+        fz_buf_putc(out, (char)(upper ? (c >= 'a' && c <= 'z' ? c - 32 : c) : c >= 'A' && c <= 'Z' ? c + 32 : c));
+    }
+    bool before = i > 0 && isalpha((unsigned char)s.ptr[i - 1]);
+    while (i < s.len) {
+        size_t n = char_len(s.ptr + i, s.len - i);
+        int32_t c = code_at(s.ptr + i, n);
+        bool letter_follows = i + n < s.len && is_letter(code_at(s.ptr + i + n, char_len(s.ptr + i + n, s.len - i - n)));
+        if (upper) {
+            put_upper(out, c);
+        } else {
+            put_lower(out, c, before && !letter_follows);
+        }
+        before = is_letter(c);
+        i += n;
+    }
+    return true;
+}
+static bool initcap(struct fz_buf *out, struct fz_str s) { // words are separated by blanks
+    bool start = true;
+    for (size_t i = 0; i < s.len;) {
+        size_t n = char_len(s.ptr + i, s.len - i);
+        int32_t c = code_at(s.ptr + i, n);
+        if (start) {
+            put_code(out, utf8proc_totitle(c));
+        } else {
+            put_lower(out, c, false);
+        }
+        start = c == ' ';
+        i += n;
+    }
+    return true;
+}
+static bool reverse(struct fz_buf *out, struct fz_str s) {
+    for (size_t end = s.len; end > 0;) {
+        size_t start = end - 1;
+        while (start > 0 && ((unsigned char)s.ptr[start] & 0xc0) == 0x80) {
+            start--;
+        }
+        fz_buf_append(out, s.ptr + start, end - start);
+        end = start;
+    }
+    return true;
+}
+TO_TEXT(k_upper, map_case(&buf, ARG(0), true))
+TO_TEXT(k_lower, map_case(&buf, ARG(0), false))
+TO_TEXT(k_initcap, initcap(&buf, ARG(0)))
+TO_TEXT(k_reverse, reverse(&buf, ARG(0)))
+
+static size_t skip_chars(struct fz_str s, size_t from, int64_t n) { // byte offset n characters further
+    while (n > 0 && from < s.len) {
+        from += char_len(s.ptr + from, s.len - from);
+        n--;
+    }
+    return from;
+}
+static bool overlay(struct fz_buf *out, struct fz_str s, struct fz_str with, int64_t pos, int64_t len) {
+    if (len < 0) {
+        len = (int64_t)fz_utf8_length(with.ptr, with.len);
+    }
+    int64_t total = (int64_t)fz_utf8_length(s.ptr, s.len);
+    int64_t head = pos > 0 ? pos - 1 : pos == 0 ? 0 : -1; // substring(s, 1, pos - 1)
+    int64_t keep = pos - 1 > 0 ? pos - 1 : 0;
+    (void)head;
+    fz_buf_append(out, s.ptr, skip_chars(s, 0, keep));
+    fz_buf_append(out, with.ptr, with.len);
+    int64_t from = pos + len; // substring(s, pos + len)
+    int64_t skip = from > 0 ? from - 1 : from == 0 ? 0 : total + from > 0 ? total + from : 0;
+    size_t at = skip_chars(s, 0, skip);
+    fz_buf_append(out, s.ptr + at, s.len - at);
+    return true;
+}
+TO_TEXT(k_overlay, overlay(&buf, ARG(0), ARG(1), NUM(2), NUM(3)))
+
+static bool substring_index(struct fz_buf *out, struct fz_str s, struct fz_str d, int64_t n) {
+    if (d.len == 0 || n == 0) {
+        return true;
+    }
+    if (n > 0) {
+        for (size_t i = 0; i + d.len <= s.len; i++) {
+            if (memcmp(s.ptr + i, d.ptr, d.len) == 0 && --n == 0) {
+                fz_buf_append(out, s.ptr, i);
+                return true;
+            }
+            if (i + d.len <= s.len && memcmp(s.ptr + i, d.ptr, d.len) == 0) {
+                i += d.len - 1;
+            }
+        }
+    } else {
+        for (size_t i = s.len >= d.len ? s.len - d.len + 1 : 0; i > 0; i--) {
+            if (memcmp(s.ptr + i - 1, d.ptr, d.len) == 0 && ++n == 0) {
+                fz_buf_append(out, s.ptr + i - 1 + d.len, s.len - (i - 1) - d.len);
+                return true;
+            }
+        }
+    }
+    fz_buf_append(out, s.ptr, s.len);
+    return true;
+}
+TO_TEXT(k_substring_index, substring_index(&buf, ARG(0), ARG(1), NUM(2)))
+
+static bool substring_binary(struct fz_buf *out, struct fz_str s, int64_t pos, int64_t len) {
+    int64_t n = (int64_t)s.len, from = pos > 0 ? pos - 1 : pos < 0 ? n + pos : 0, to = from + (len < 0 ? 0 : len);
+    from = from < 0 ? 0 : from;
+    to = to > n ? n : to;
+    if (to > from) {
+        fz_buf_append(out, s.ptr + from, (size_t)(to - from));
+    }
+    return true;
+}
+TO_TEXT(k_substring_binary, substring_binary(&buf, ARG(0), NUM(1), NUM(2)))
+
+FZ_KERNEL_RUN(k_join) { // (list of texts without NULL, separator)
+    (void)n_args;
+    struct fz_buf buf = {0};
+    enum fz_code rc = FZ_OK;
+    for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
+        if (!fz_column_is_valid(&args[0], i) || !fz_column_is_valid(&args[1], i) || args[0].type->id != FZ_TYPE_LIST) {
+            fz_column_set_null(out, i);
+            continue;
+        }
+        struct fz_list_span span = ((const struct fz_list_span *)args[0].data)[i];
+        struct fz_str gap = ARG(1);
+        for (uint64_t k = 0; k < span.length; k++) {
+            struct fz_str item = fz_col_str(&args[0].children[0], (size_t)(span.offset + k));
+            fz_buf_append(&buf, gap.ptr, k ? gap.len : 0);
+            fz_buf_append(&buf, item.ptr, item.len);
+        }
+        rc = fz_col_take_buf(out, i, &buf, strings, err);
+    }
+    fz_buf_dispose(&buf);
+    return rc;
+}
+
+// ---- phonetics, distance ----
+static bool soundex(struct fz_buf *out, struct fz_str s) {
+    static const char codes[] = "01230120022455012623010202"; // A..Z; H and W (0 here) do not separate
+    if (s.len == 0 || !isalpha((unsigned char)s.ptr[0])) {
+        fz_buf_append(out, s.ptr, s.len);
+        return true;
+    }
+    char first = (char)toupper((unsigned char)s.ptr[0]), last = codes[first - 'A'];
+    fz_buf_putc(out, first);
+    int n = 1;
+    for (size_t i = 1; i < s.len && n < 4; i++) {
+        if (!isalpha((unsigned char)s.ptr[i])) {
+            last = '0';
+            continue;
+        }
+        char c = (char)toupper((unsigned char)s.ptr[i]), code = codes[c - 'A'];
+        if (c == 'H' || c == 'W') {
+            continue;
+        }
+        if (code != '0' && code != last) {
+            fz_buf_putc(out, code);
+            n++;
+        }
+        last = code;
+    }
+    while (n++ < 4) {
+        fz_buf_putc(out, '0');
+    }
+    return true;
+}
+TO_TEXT(k_soundex, soundex(&buf, ARG(0)))
+
+static int32_t *code_points(struct fz_str s, size_t *n) {
+    int32_t *v = fz_calloc(s.len + 1, sizeof *v);
+    *n = 0;
+    for (size_t i = 0; v != NULL && i < s.len; i += char_len(s.ptr + i, s.len - i)) {
+        v[(*n)++] = code_at(s.ptr + i, char_len(s.ptr + i, s.len - i));
+    }
+    return v;
+}
+FZ_KERNEL_RUN(k_levenshtein) { // (a, b, threshold or -1)
+    (void)n_args, (void)strings;
+    for (size_t i = 0; i < n_rows; i++) {
+        size_t na, nb;
+        int32_t *a = code_points(ARG(0), &na), *b = code_points(ARG(1), &nb), *row = fz_calloc(nb + 1, sizeof *row);
+        if (a == NULL || b == NULL || row == NULL) {
+            fz_free(a), fz_free(b), fz_free(row);
+            return fz_fail_nomem(err, nb);
+        }
+        for (size_t j = 0; j <= nb; j++) {
+            row[j] = (int32_t)j;
+        }
+        for (size_t x = 1; x <= na; x++) {
+            int32_t diagonal = row[0];
+            row[0] = (int32_t)x;
+            for (size_t j = 1; j <= nb; j++) {
+                int32_t up = row[j], best = diagonal + (a[x - 1] != b[j - 1]);
+                best = up + 1 < best ? up + 1 : best;
+                row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+                diagonal = up;
+            }
+        }
+        int64_t limit = NUM(2);
+        ((int32_t *)out->data)[i] = limit >= 0 && row[nb] > limit ? -1 : row[nb];
+        fz_free(a), fz_free(b), fz_free(row);
+    }
+    return FZ_OK;
+}
+
+static bool mask(struct fz_buf *out, struct fz_str s) {
+    for (size_t i = 0; i < s.len;) {
+        size_t n = char_len(s.ptr + i, s.len - i);
+        utf8proc_category_t k = utf8proc_category(code_at(s.ptr + i, n));
+        if (k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LL || k == UTF8PROC_CATEGORY_ND) {
+            fz_buf_putc(out, k == UTF8PROC_CATEGORY_LU ? 'X' : k == UTF8PROC_CATEGORY_LL ? 'x' : 'n');
+        } else {
+            fz_buf_append(out, s.ptr + i, n);
+        }
+        i += n;
+    }
+    return true;
+}
+TO_TEXT(k_mask, mask(&buf, ARG(0)))
+
+static bool quote(struct fz_buf *out, struct fz_str s) {
+    fz_buf_putc(out, '\'');
+    for (size_t i = 0; i < s.len; i++) {
+        fz_buf_puts(out, s.ptr[i] == '\'' ? "\\" : "");
+        fz_buf_putc(out, s.ptr[i]);
+    }
+    fz_buf_putc(out, '\'');
+    return true;
+}
+TO_TEXT(k_quote, quote(&buf, ARG(0)))
+
+FZ_KERNEL_RUN(k_luhn) {
+    FZ_KERNEL_UNUSED;
+    for (size_t i = 0; i < n_rows; i++) {
+        struct fz_str s = ARG(0);
+        int sum = 0;
+        bool ok = s.len > 0;
+        for (size_t k = 0; k < s.len && ok; k++) {
+            char c = s.ptr[s.len - 1 - k];
+            ok = isdigit((unsigned char)c);
+            int d = c - '0';
+            d = k % 2 ? 2 * d : d;
+            sum += d > 9 ? d - 9 : d;
+        }
+        ((uint8_t *)out->data)[i] = ok && sum % 10 == 0;
+    }
+    return FZ_OK;
+}
+
+// ---- URLs ----
+static bool url_decode(struct fz_buf *out, struct fz_str s) {
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] == '%') {
+            if (i + 2 >= s.len || !isxdigit((unsigned char)s.ptr[i + 1]) || !isxdigit((unsigned char)s.ptr[i + 2])) {
+                return false;
+            }
+            char hex[3] = {s.ptr[i + 1], s.ptr[i + 2], 0};
+            fz_buf_putc(out, (char)strtol(hex, NULL, 16));
+            i += 2;
+        } else {
+            fz_buf_putc(out, s.ptr[i] == '+' ? ' ' : s.ptr[i]);
+        }
+    }
+    return fz_utf8_valid(out->ptr ? out->ptr : "", out->len);
+}
+TO_TEXT(k_url_decode, url_decode(&buf, ARG(0)))
+
+struct url {
+    struct fz_str protocol, authority, user, host, path, query, file, ref;
+    bool has_query, has_ref, has_authority;
+};
+static struct fz_str part_of(const char *from, const char *to) {
+    return (struct fz_str){from, (size_t)(to - from)};
+}
+static bool split_url(struct fz_str s, struct url *u) {
+    *u = (struct url){0};
+    const char *p = s.ptr, *end = p + s.len, *colon = s.len ? memchr(p, ':', s.len) : NULL;
+    if (colon != NULL && colon > p && isalpha((unsigned char)*p)) {
+        u->protocol = part_of(p, colon);
+        p = colon + 1;
+    }
+    const char *hash = memchr(p, '#', (size_t)(end - p));
+    if (hash != NULL) {
+        u->ref = part_of(hash + 1, end);
+        u->has_ref = true;
+        end = hash;
+    }
+    const char *question = memchr(p, '?', (size_t)(end - p)), *path_end = question ? question : end;
+    if (question != NULL) {
+        u->query = part_of(question + 1, end);
+        u->has_query = true;
+    }
+    if (end - p >= 2 && p[0] == '/' && p[1] == '/') {
+        const char *slash = memchr(p + 2, '/', (size_t)(path_end - p - 2)), *stop = slash ? slash : path_end;
+        u->authority = part_of(p + 2, stop);
+        u->has_authority = true;
+        const char *at = memchr(p + 2, '@', (size_t)(stop - p - 2)), *host = at ? at + 1 : p + 2, *port = memchr(host, ':', (size_t)(stop - host));
+        u->user = at ? part_of(p + 2, at) : (struct fz_str){NULL, 0};
+        u->host = part_of(host, port ? port : stop);
+        p = stop;
+    }
+    u->path = part_of(p, path_end);
+    u->file = part_of(p, end);
+    for (size_t i = 0; i < s.len; i++) {
+        if ((unsigned char)s.ptr[i] <= ' ') {
+            return false;
+        }
+    }
+    return true;
+}
+static bool parse_url(struct fz_buf *out, struct fz_str s, struct fz_str what, const struct fz_str *key) {
+    struct url u;
+    struct fz_str v = {0};
+    if (!split_url(s, &u)) {
+        return false;
+    }
+#define PART(name) fz_str_eq(what, FZ_STR_LIT(name))
+    if (PART("HOST")) {
+        v = u.host;
+    } else if (PART("PATH")) {
+        v = u.path;
+    } else if (PART("QUERY") && u.has_query) {
+        v = u.query;
+    } else if (PART("REF") && u.has_ref) {
+        v = u.ref;
+    } else if (PART("PROTOCOL")) {
+        v = u.protocol;
+    } else if (PART("FILE")) {
+        v = u.file;
+    } else if (PART("AUTHORITY")) {
+        v = u.authority;
+    } else if (PART("USERINFO")) {
+        v = u.user;
+    }
+#undef PART
+    if (v.ptr == NULL) {
+        return false;
+    }
+    if (key == NULL) {
+        fz_buf_append(out, v.ptr, v.len);
+        return true;
+    }
+    for (const char *p = v.ptr, *end = v.ptr + v.len; p < end;) {
+        const char *amp = memchr(p, '&', (size_t)(end - p)), *stop = amp ? amp : end;
+        if ((size_t)(stop - p) > key->len && memcmp(p, key->ptr, key->len) == 0 && p[key->len] == '=') {
+            fz_buf_append(out, p + key->len + 1, (size_t)(stop - p) - key->len - 1);
+            return true;
+        }
+        p = stop + 1;
+    }
+    return false;
+}
+FZ_KERNEL_RUN(k_parse_url) {
+    (void)n_args;
+    struct fz_buf buf = {0};
+    enum fz_code rc = FZ_OK;
+    for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
+        bool present = fz_column_is_valid(&args[0], i) && fz_column_is_valid(&args[1], i), keyed = fz_column_is_valid(&args[2], i);
+        struct fz_str key = keyed ? ARG(2) : (struct fz_str){0};
+        if (present && parse_url(&buf, ARG(0), ARG(1), keyed ? &key : NULL)) {
+            rc = fz_col_take_buf(out, i, &buf, strings, err);
+        } else {
+            fz_column_set_null(out, i);
+            fz_buf_clear(&buf);
+        }
+    }
+    fz_buf_dispose(&buf);
+    return rc;
+}
+
+// ---- numbers as text ----
+static int digit_of(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+}
+// Digits in the source base as an unsigned 64-bit number; *overflow when they do not fit.
+static uint64_t read_base(struct fz_str s, int64_t base, bool *overflow) {
+    uint64_t v = 0;
+    for (size_t i = 0; i < s.len && digit_of(s.ptr[i]) < base; i++) {
+        if (__builtin_mul_overflow(v, (uint64_t)base, &v) || __builtin_add_overflow(v, (uint64_t)digit_of(s.ptr[i]), &v)) {
+            *overflow = true;
+            return UINT64_MAX;
+        }
+    }
+    return v;
+}
+static int conv(struct fz_buf *out, struct fz_str s, int64_t from, int64_t to) { // 1 value, 0 NULL, -1 overflow
+    int64_t target = to < 0 ? -to : to;
+    s = fz_text_trim(s);
+    if (from < 2 || from > 36 || target < 2 || target > 36 || s.len == 0) {
+        return 0;
+    }
+    bool negative = *s.ptr == '-', overflow = false;
+    s.ptr += negative;
+    s.len -= negative;
+    uint64_t v = read_base(s, from, &overflow);
+    if (overflow) {
+        return -1;
+    }
+    if (negative && to > 0) {
+        v = (int64_t)v < 0 ? UINT64_MAX : -v;
+    }
+    bool minus = false;
+    if (to < 0) {
+        if (negative) {
+            v = -v;
+        }
+        if ((int64_t)v < 0) {
+            v = -v;
+            minus = true;
+        }
+    }
+    char text[65];
+    int n = 0;
+    do {
+        text[n++] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[v % (uint64_t)target];
+        v /= (uint64_t)target;
+    } while (v > 0);
+    fz_buf_puts(out, minus ? "-" : "");
+    while (n > 0) {
+        fz_buf_putc(out, text[--n]);
+    }
+    return 1;
+}
+TO_TEXT(k_conv, conv(&buf, ARG(0), NUM(1), NUM(2)) > 0)
+FZ_KERNEL_RUN(k_conv_overflows) {
+    FZ_KERNEL_UNUSED;
+    struct fz_buf buf = {0};
+    for (size_t i = 0; i < n_rows; i++) {
+        ((uint8_t *)out->data)[i] = conv(&buf, ARG(0), NUM(1), NUM(2)) < 0;
+        fz_buf_clear(&buf);
+    }
+    fz_buf_dispose(&buf);
+    return FZ_OK;
+}
+
+static bool number_of(struct fz_str s, int scale, __int128 *v) { // of the text of a number, HALF_UP
+    bool exact;
+    return fz_decimal_parse(s, scale, v, &exact);
+}
+// Rounded HALF_EVEN to `scale` digits.
+static bool half_even(struct fz_str s, int scale, __int128 *out) {
+    __int128 wide;
+    int more = scale + 15 > 30 ? 30 : scale + 15;
+    if (!number_of(s, more, &wide)) {
+        return false;
+    }
+    __int128 p = 1;
+    for (int i = scale; i < more; i++) {
+        p *= 10;
+    }
+    __int128 q = wide / p, r = wide % p, m = r < 0 ? -r : r;
+    if (m > p - m || (m == p - m && q % 2 != 0)) {
+        q += wide < 0 ? -1 : 1;
+    }
+    *out = q;
+    return true;
+}
+static void put_grouped(struct fz_buf *out, const char *digits, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        fz_buf_putc(out, digits[i]);
+        if ((n - 1 - i) % 3 == 0 && i + 1 < n) {
+            fz_buf_putc(out, ',');
+        }
+    }
+}
+static bool format_number(struct fz_buf *out, struct fz_str s, int64_t scale) {
+    __int128 v;
+    struct fz_buf text = {0};
+    if (fz_str_ieq(s, FZ_STR_LIT("nan")) || fz_str_ieq(s, FZ_STR_LIT("inf")) || fz_str_ieq(s, FZ_STR_LIT("-inf"))) {
+        fz_buf_puts(out, fz_str_ieq(s, FZ_STR_LIT("nan")) ? "NaN" : s.ptr[0] == '-' ? "-\u221e" : "\u221e");
+        return true;
+    }
+    if (scale < 0 || scale > 20 || !half_even(s, (int)scale, &v)) {
+        return false;
+    }
+    bool negative = s.len > 0 && s.ptr[0] == '-';
+    fz_decimal_print(&text, v < 0 ? -v : v, (int)scale);
+    const char *dot = text.ptr ? strchr(text.ptr, '.') : NULL;
+    size_t whole = dot ? (size_t)(dot - text.ptr) : text.len;
+    fz_buf_puts(out, negative ? "-" : "");
+    put_grouped(out, text.ptr ? text.ptr : "", whole);
+    fz_buf_puts(out, dot ? dot : "");
+    fz_buf_dispose(&text);
+    return true;
+}
+TO_TEXT(k_format_number, format_number(&buf, ARG(0), NUM(1)))
+
+static bool format_pattern(struct fz_buf *out, struct fz_str s, struct fz_str pattern) { // '#,##0.0##'
+    int least = 0, most = 0, whole = 0;
+    bool fraction = false, group = memchr(pattern.ptr, ',', pattern.len) != NULL;
+    for (size_t i = 0; i < pattern.len; i++) {
+        fraction |= pattern.ptr[i] == '.';
+        least += fraction && pattern.ptr[i] == '0';
+        most += fraction && (pattern.ptr[i] == '0' || pattern.ptr[i] == '#');
+        whole += !fraction && pattern.ptr[i] == '0';
+    }
+    __int128 v;
+    struct fz_buf text = {0};
+    if (most > 20 || !half_even(s, most, &v)) {
+        return false;
+    }
+    fz_decimal_print(&text, v < 0 ? -v : v, most);
+    char *dot = text.ptr ? strchr(text.ptr, '.') : NULL;
+    size_t n = dot ? (size_t)(dot - text.ptr) : text.len;
+    fz_buf_puts(out, v < 0 ? "-" : "");
+    for (int k = (int)n; k < whole; k++) {
+        fz_buf_putc(out, '0');
+    }
+    if (group) {
+        put_grouped(out, text.ptr, n);
+    } else {
+        fz_buf_append(out, text.ptr, n);
+    }
+    if (dot != NULL) {
+        size_t keep = text.len - n - 1;
+        while (keep > (size_t)least && dot[keep] == '0') {
+            keep--;
+        }
+        if (keep > 0) {
+            fz_buf_append(out, dot, keep + 1);
+        }
+    }
+    fz_buf_dispose(&text);
+    return true;
+}
+TO_TEXT(k_format_pattern, format_pattern(&buf, ARG(0), ARG(1)))
+
+// ---- java.util.Formatter for %s %d %f %e %x %c %b %n %% ----
+static bool format_one(struct fz_buf *out, const char *flags, int width, int precision, char verb, const struct fz_column *c, size_t row) {
+    struct fz_buf text = {0};
+    bool null = !fz_column_is_valid(c, row), minus = strchr(flags, '-') != NULL, zero = strchr(flags, '0') != NULL, ok = true;
+    bool number = c->type->id == FZ_TYPE_DOUBLE || c->type->id == FZ_TYPE_FLOAT || c->type->id == FZ_TYPE_DECIMAL;
+    if (null) {
+        fz_buf_puts(&text, verb == 'b' || verb == 'B' ? "false" : "null");
+        zero = false;
+    } else if (verb == 'd' || verb == 'x' || verb == 'X' || verb == 'o') {
+        ok = fz_type_is_integer(c->type);
+        if (ok && verb == 'd') {
+            int64_t v = fz_col_i64(c, row);
+            char digits[24];
+            int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)(v < 0 ? -(uint64_t)v : (uint64_t)v));
+            fz_buf_puts(&text, v < 0 ? "-" : strchr(flags, '+') ? "+" : strchr(flags, ' ') ? " " : "");
+            if (strchr(flags, ',') != NULL) {
+                put_grouped(&text, digits, (size_t)n);
+            } else {
+                fz_buf_puts(&text, digits);
+            }
+        } else if (ok) {
+            uint64_t v = (uint64_t)fz_col_i64(c, row);
+            v = fz_type_width(c->type) == 4 ? (uint32_t)v : v;
+            fz_buf_printf(&text, verb == 'x' ? "%llx" : verb == 'X' ? "%llX" : "%llo", (unsigned long long)v);
+        }
+    } else if (verb == 'f' || verb == 'e' || verb == 'E') {
+        ok = number;
+        struct fz_buf plain = {0};
+        if (ok && c->type->id == FZ_TYPE_DECIMAL) {
+            fz_decimal_print(&plain, fz_col_dec(c, row), c->type->scale);
+        } else if (ok) {
+            double v = c->type->id == FZ_TYPE_DOUBLE ? ((const double *)c->data)[row] : (double)((const float *)c->data)[row];
+            if (isnan(v) || isinf(v)) {
+                fz_buf_puts(&text, isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+                zero = false;
+            } else {
+                fz_java_double(&plain, v);
+            }
+        }
+        int digits = precision < 0 ? 6 : precision > 20 ? 20 : precision;
+        __int128 v;
+        double d;
+        if (ok && plain.len > 0 && verb == 'f' && number_of((struct fz_str){plain.ptr, plain.len}, digits, &v)) {
+            struct fz_buf shown = {0};
+            fz_decimal_print(&shown, v < 0 ? -v : v, digits);
+            const char *dot = strchr(shown.ptr, '.');
+            size_t whole = dot ? (size_t)(dot - shown.ptr) : shown.len;
+            fz_buf_puts(&text, v < 0 ? "-" : strchr(flags, '+') ? "+" : "");
+            if (strchr(flags, ',') != NULL) {
+                put_grouped(&text, shown.ptr, whole);
+            } else {
+                fz_buf_append(&text, shown.ptr, whole);
+            }
+            fz_buf_puts(&text, dot ? dot : "");
+            fz_buf_dispose(&shown);
+        } else if (ok && plain.len > 0 && fz_parse_double((struct fz_str){plain.ptr, plain.len}, &d)) {
+            char shown[64];
+            snprintf(shown, sizeof shown, verb == 'E' ? "%.*E" : verb == 'f' ? "%.*f" : "%.*e", digits, d);
+            fz_buf_puts(&text, shown);
+        }
+        fz_buf_dispose(&plain);
+    } else if (verb == 's' || verb == 'S') {
+        if (c->type->id == FZ_TYPE_DOUBLE || c->type->id == FZ_TYPE_FLOAT) {
+            if (c->type->id == FZ_TYPE_DOUBLE) {
+                fz_java_double(&text, ((const double *)c->data)[row]);
+            } else {
+                fz_java_float(&text, ((const float *)c->data)[row]);
+            }
+        } else {
+            struct fz_value v = fz_value_at(c, row, NULL);
+            fz_value_print(&text, &v);
+        }
+        if (precision >= 0) {
+            text.len = fz_utf8_truncate(text.ptr ? text.ptr : "", text.len, (size_t)precision);
+        }
+    } else if (verb == 'b' || verb == 'B') {
+        fz_buf_puts(&text, c->type->id != FZ_TYPE_BOOLEAN || ((const uint8_t *)c->data)[row] ? "true" : "false");
+    } else if (verb == 'c') {
+        ok = fz_type_is_integer(c->type);
+        if (ok) {
+            put_code(&text, (int32_t)fz_col_i64(c, row));
+        }
+    } else {
+        ok = false;
+    }
+    int pad = width - (int)fz_utf8_length(text.ptr ? text.ptr : "", text.len);
+    bool sign = zero && text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+');
+    if (sign && !minus) {
+        fz_buf_putc(out, text.ptr[0]);
+    }
+    for (int i = 0; i < pad && !minus && i < 100000; i++) {
+        fz_buf_putc(out, zero && verb != 's' ? '0' : ' ');
+    }
+    fz_buf_append(out, text.ptr + (sign && !minus), text.len - (sign && !minus));
+    for (int i = 0; i < pad && minus && i < 100000; i++) {
+        fz_buf_putc(out, ' ');
+    }
+    fz_buf_dispose(&text);
+    return ok;
+}
+
+static bool format_string(struct fz_buf *out, const struct fz_column *args, size_t n_args, size_t row) {
+    struct fz_str f = fz_col_str(&args[0], row);
+    size_t next = 1;
+    for (size_t i = 0; i < f.len; i++) {
+        if (f.ptr[i] != '%') {
+            fz_buf_putc(out, f.ptr[i]);
+            continue;
+        }
+        char flags[8] = {0};
+        int width = 0, precision = -1;
+        size_t n = 0, arg = 0;
+        i++;
+        size_t digits_at = i;
+        while (i < f.len && isdigit((unsigned char)f.ptr[i])) {
+            i++;
+        }
+        if (i < f.len && f.ptr[i] == '$' && i > digits_at) { // %2$s
+            arg = (size_t)atoi(f.ptr + digits_at);
+            i++;
+        } else {
+            i = digits_at;
+        }
+        while (i < f.len && strchr("-+ 0,(#", f.ptr[i]) != NULL && n < sizeof flags - 1) {
+            flags[n++] = f.ptr[i++];
+        }
+        while (i < f.len && isdigit((unsigned char)f.ptr[i]) && width < 100000) {
+            width = width * 10 + (f.ptr[i++] - '0');
+        }
+        if (i < f.len && f.ptr[i] == '.') {
+            precision = 0;
+            for (i++; i < f.len && isdigit((unsigned char)f.ptr[i]) && precision < 100000; i++) {
+                precision = precision * 10 + (f.ptr[i] - '0');
+            }
+        }
+        if (i >= f.len) {
+            return false;
+        }
+        char verb = f.ptr[i];
+        if (verb == '%' || verb == 'n') {
+            fz_buf_putc(out, verb == '%' ? '%' : '\n');
+            continue;
+        }
+        arg = arg > 0 ? arg : next++;
+        if (arg >= n_args || !format_one(out, flags, width, precision, verb, &args[arg], row)) {
+            return false;
+        }
+    }
+    return true;
+}
+FZ_KERNEL_RUN(k_format_string) {
+    struct fz_buf buf = {0};
+    enum fz_code rc = FZ_OK;
+    for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
+        if (fz_column_is_valid(&args[0], i) && format_string(&buf, args, n_args, i)) {
+            rc = fz_col_take_buf(out, i, &buf, strings, err);
+        } else {
+            fz_column_set_null(out, i);
+            fz_buf_clear(&buf);
+        }
+    }
+    fz_buf_dispose(&buf);
+    return rc;
+}
+
+// ---- to_char, to_number: number formats of 9 0 . D , G $ S MI PR ----
+struct number_format {
+    int whole, fraction;
+    bool sign_front, sign_back, minus_front, minus_back, angle, dollar, has_point, zero;
+    char groups[64]; // whole part, from the left: '9', '0' or ','
+    int n_groups;
+};
+static bool read_format(struct fz_str f, struct number_format *out) {
+    *out = (struct number_format){0};
+    for (size_t i = 0; i < f.len; i++) {
+        char c = f.ptr[i];
+        bool mi = i + 1 < f.len && fz_str_ieq((struct fz_str){f.ptr + i, 2}, FZ_STR_LIT("MI")), pr = i + 1 < f.len && fz_str_ieq((struct fz_str){f.ptr + i, 2}, FZ_STR_LIT("PR"));
+        bool started = out->whole + out->fraction > 0 || out->has_point;
+        if (c == '9' || c == '0') {
+            if (out->has_point) {
+                out->fraction++;
+            } else {
+                out->whole++;
+                if (out->n_groups < 60) {
+                    out->groups[out->n_groups++] = c;
+                }
+            }
+        } else if (c == '.' || c == 'D' || c == 'd') {
+            if (out->has_point) {
+                return false;
+            }
+            out->has_point = true;
+        } else if (c == ',' || c == 'G' || c == 'g') {
+            if (out->n_groups < 60) {
+                out->groups[out->n_groups++] = ',';
+            }
+        } else if (c == '$') {
+            out->dollar = true;
+        } else if (c == 'S' || c == 's') {
+            *(started ? &out->sign_back : &out->sign_front) = true;
+        } else if (mi) {
+            *(started ? &out->minus_back : &out->minus_front) = true;
+            i++;
+        } else if (pr) {
+            out->angle = true;
+            i++;
+        } else {
+            return false;
+        }
+    }
+    return out->whole + out->fraction > 0 && out->whole + out->fraction <= 38;
+}
+
+static bool to_char(struct fz_buf *out, struct fz_str s, struct fz_str format) {
+    struct number_format f;
+    __int128 v;
+    struct fz_buf text = {0};
+    if (!read_format(format, &f) || !number_of(s, f.fraction, &v)) {
+        return false;
+    }
+    bool negative = v < 0 || (v == 0 && s.len > 0 && s.ptr[0] == '-');
+    negative = v < 0;
+    fz_decimal_print(&text, v < 0 ? -v : v, f.fraction);
+    const char *dot = text.ptr ? strchr(text.ptr, '.') : NULL;
+    size_t whole = dot ? (size_t)(dot - text.ptr) : text.len;
+    if (whole == 1 && text.ptr[0] == '0' && f.fraction > 0) {
+        whole = f.groups[f.n_groups > 0 ? f.n_groups - 1 : 0] == '0' ? 1 : 0;
+    }
+    struct fz_buf body = {0};
+    bool fits = (int)whole <= f.whole;
+    int at = f.whole; // digits from the left that the format has
+    bool begun = false;
+    for (int g = 0; g < f.n_groups; g++) {
+        if (f.groups[g] == ',') {
+            fz_buf_putc(&body, begun ? ',' : ' ');
+            continue;
+        }
+        at--;
+        if (!fits) {
+            fz_buf_putc(&body, '#');
+            begun = true;
+        } else if ((int)whole > at) {
+            fz_buf_putc(&body, text.ptr[whole - 1 - (size_t)at]);
+            begun = true;
+        } else if (f.groups[g] == '0') {
+            fz_buf_putc(&body, '0');
+            begun = true;
+            for (int k = g + 1; k < f.n_groups; k++) { // after a 0 all digits show
+                f.groups[k] = f.groups[k] == '9' ? '0' : f.groups[k];
+            }
+        } else {
+            fz_buf_putc(&body, ' ');
+        }
+    }
+    if (f.has_point) {
+        fz_buf_putc(&body, '.');
+        for (int k = 0; k < f.fraction; k++) {
+            fz_buf_putc(&body, fits ? (dot ? dot[1 + k] : '0') : '#');
+        }
+    }
+    size_t blank = 0;
+    while (blank < body.len && body.ptr[blank] == ' ') {
+        blank++;
+    }
+    struct fz_buf shown = {0};
+    for (size_t k = 0; k < blank; k++) {
+        fz_buf_putc(&shown, ' ');
+    }
+    if (f.angle && negative) {
+        fz_buf_putc(&shown, '<');
+    }
+    if (f.sign_front || (f.minus_front && negative)) {
+        fz_buf_putc(&shown, negative ? '-' : '+');
+    } else if (f.minus_front) {
+        fz_buf_putc(&shown, ' ');
+    }
+    if (f.dollar) {
+        fz_buf_clear(&shown);
+        if (f.sign_front) {
+            fz_buf_putc(&shown, negative ? '-' : '+');
+        } else if (f.minus_front) {
+            fz_buf_putc(&shown, negative ? '-' : ' ');
+        }
+        fz_buf_putc(&shown, '$');
+        for (size_t k = 0; k < blank; k++) {
+            fz_buf_putc(&shown, ' ');
+        }
+    }
+    fz_buf_append(out, shown.ptr, shown.len);
+    fz_buf_append(out, body.ptr + blank, body.len - blank);
+    if (f.sign_back) {
+        fz_buf_putc(out, negative ? '-' : '+');
+    } else if (f.minus_back) {
+        fz_buf_putc(out, negative ? '-' : ' ');
+    } else if (f.angle) {
+        fz_buf_puts(out, negative ? ">" : "  ");
+    }
+    bool bad = negative && !f.sign_front && !f.sign_back && !f.minus_front && !f.minus_back && !f.angle;
+    if (bad) { // no place for the sign: in front of the digits
+        size_t k = 0;
+        while (k < out->len && out->ptr[k] == ' ') {
+            k++;
+        }
+        struct fz_buf again = {0};
+        fz_buf_append(&again, out->ptr, k);
+        fz_buf_putc(&again, '-');
+        fz_buf_append(&again, out->ptr + k, out->len - k);
+        fz_buf_clear(out);
+        fz_buf_append(out, again.ptr, again.len);
+        fz_buf_dispose(&again);
+    }
+    fz_buf_dispose(&shown);
+    fz_buf_dispose(&body);
+    fz_buf_dispose(&text);
+    return true;
+}
+TO_TEXT(k_to_char, to_char(&buf, ARG(0), ARG(1)))
+
+static bool to_number(struct fz_str s, struct fz_str format, int scale, __int128 *out) {
+    struct number_format f;
+    char digits[64];
+    size_t n = 0;
+    bool negative = false, point = false, any_sign = false;
+    int whole = 0, fraction = 0;
+    s = fz_text_trim(s);
+    if (!read_format(format, &f) || s.len == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (c == '-' || c == '+') {
+            bool front = f.sign_front || f.minus_front, back = f.sign_back || f.minus_back;
+            if (any_sign || (i == 0 ? !front : i + 1 == s.len ? !back : !front)) {
+                return false;
+            }
+            any_sign = true;
+            negative = c == '-';
+        } else if (c == '<' && f.angle && i == 0) {
+            negative = true;
+        } else if (c == '>' && f.angle && i + 1 == s.len) {
+            continue;
+        } else if (c == '$') {
+            if (!f.dollar || n > 0) {
+                return false;
+            }
+        } else if (c == '.') {
+            if (point || !f.has_point) {
+                return false;
+            }
+            point = true;
+            digits[n++] = '.';
+        } else if (c == ',') {
+            if (memchr(f.groups, ',', (size_t)f.n_groups) == NULL || point) {
+                return false;
+            }
+        } else if (isdigit((unsigned char)c) && n < sizeof digits - 2) {
+            digits[n++] = c;
+            whole += !point;
+            fraction += point;
+        } else {
+            return false;
+        }
+    }
+    __int128 v;
+    if (whole > f.whole || fraction > f.fraction || whole + fraction == 0 || (f.dollar && memchr(s.ptr, '$', s.len) == NULL) ||
+        !number_of((struct fz_str){digits, n}, scale, &v)) {
+        return false;
+    }
+    *out = negative ? -v : v;
+    return true;
+}
+FZ_KERNEL_RUN(k_to_number) {
+    FZ_KERNEL_UNUSED;
+    for (size_t i = 0; i < n_rows; i++) {
+        __int128 v = 0;
+        if (!to_number(ARG(0), ARG(1), (int)NUM(2), &v)) {
+            fz_column_set_null(out, i);
+        }
+        ((struct fz_i128 *)out->data)[i] = fz_i128_of(v);
+    }
+    return FZ_OK;
+}
+
+const struct fz_kernel_row fz_kernels_text[] = {
+    {"fz_upper", "s", "s", true, k_upper},
+    {"fz_lower", "s", "s", true, k_lower},
+    {"fz_initcap", "s", "s", true, k_initcap},
+    {"fz_reverse", "s", "s", true, k_reverse},
+    {"fz_overlay", "ssii", "s", true, k_overlay},
+    {"fz_substring_index", "ssi", "s", true, k_substring_index},
+    {"fz_substring_binary", "xii", "x", true, k_substring_binary},
+    {"fz_join", "as", "s", false, k_join},
+    {"fz_soundex", "s", "s", true, k_soundex},
+    {"fz_levenshtein", "ssi", "i", true, k_levenshtein},
+    {"fz_mask", "s", "s", true, k_mask},
+    {"fz_quote", "s", "s", true, k_quote},
+    {"fz_luhn_check", "s", "b", true, k_luhn},
+    {"fz_url_decode", "s", "s", true, k_url_decode},
+    {"fz_parse_url", "sss", "s", false, k_parse_url},
+    {"fz_conv", "sii", "s", true, k_conv},
+    {"fz_conv_overflows", "sii", "b", true, k_conv_overflows},
+    {"fz_format_number", "si", "s", true, k_format_number},
+    {"fz_format_number_pattern", "ss", "s", true, k_format_pattern},
+    {"fz_format_string", "a*", "s", false, k_format_string},
+    {"fz_to_char", "ss", "s", true, k_to_char},
+    {"fz_to_number", "ssi", "h", true, k_to_number},
+};
+FZ_KERNELS(kernels_text);
