@@ -823,21 +823,22 @@ static bool to_char(struct fz_buf *out, struct fz_str s, struct fz_str format) {
     if (!read_format(format, &f) || !number_of(s, f.fraction, &v)) {
         return false;
     }
-    bool negative = v < 0 || (v == 0 && s.len > 0 && s.ptr[0] == '-');
-    negative = v < 0;
+    bool negative = v < 0;
+    __int128 exact = 0, again = 0;
+    bool cut = !number_of(s, 20, &exact) || !fz_decimal_rescale(v, f.fraction, 20, &again) || exact != again;
     fz_decimal_print(&text, v < 0 ? -v : v, f.fraction);
     const char *dot = text.ptr ? strchr(text.ptr, '.') : NULL;
     size_t whole = dot ? (size_t)(dot - text.ptr) : text.len;
-    if (whole == 1 && text.ptr[0] == '0' && f.fraction > 0) {
-        whole = f.groups[f.n_groups > 0 ? f.n_groups - 1 : 0] == '0' ? 1 : 0;
+    if (whole == 1 && text.ptr[0] == '0' && f.whole == 0) {
+        whole = 0;
     }
     struct fz_buf body = {0};
-    bool fits = (int)whole <= f.whole;
+    bool fits = (int)whole <= f.whole && !cut;
     int at = f.whole; // digits from the left that the format has
     bool begun = false;
     for (int g = 0; g < f.n_groups; g++) {
         if (f.groups[g] == ',') {
-            fz_buf_putc(&body, begun ? ',' : ' ');
+            fz_buf_putc(&body, begun && fits ? ',' : ' ');
             continue;
         }
         at--;
@@ -899,20 +900,6 @@ static bool to_char(struct fz_buf *out, struct fz_str s, struct fz_str format) {
         fz_buf_putc(out, negative ? '-' : ' ');
     } else if (f.angle) {
         fz_buf_puts(out, negative ? ">" : "  ");
-    }
-    bool bad = negative && !f.sign_front && !f.sign_back && !f.minus_front && !f.minus_back && !f.angle;
-    if (bad) { // no place for the sign: in front of the digits
-        size_t k = 0;
-        while (k < out->len && out->ptr[k] == ' ') {
-            k++;
-        }
-        struct fz_buf again = {0};
-        fz_buf_append(&again, out->ptr, k);
-        fz_buf_putc(&again, '-');
-        fz_buf_append(&again, out->ptr + k, out->len - k);
-        fz_buf_clear(out);
-        fz_buf_append(out, again.ptr, again.len);
-        fz_buf_dispose(&again);
     }
     fz_buf_dispose(&shown);
     fz_buf_dispose(&body);

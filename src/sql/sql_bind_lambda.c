@@ -95,8 +95,18 @@ static enum fz_code bind_aggregate(fz_binder *b, struct fz_sql_scope *s, const s
     FZ_RET(fz_bind(b, s, e->args[0], &list));
     FZ_RET(need_list(b, "aggregate", list));
     FZ_RET(fz_bind(b, s, e->args[1], &init));
-    const char *names[2];
-    const struct fz_expr *values[2] = {fz_bind_variable(b, init->type, &names[0]), fz_bind_variable(b, list->type->fields[0].type, &names[1])};
+    // the engine's reduce wants an accumulator of the element's type: else both travel in one struct
+    const struct fz_type *element = list->type->fields[0].type;
+    bool plain = fz_type_equal(init->type, element, true, false);
+    const char *names[2], *fields[2] = {"acc", "x"};
+    const struct fz_expr *nulls[2] = {fz_bind_null(b, init->type), fz_bind_null(b, element)};
+    const struct fz_expr *both = nulls[0] && nulls[1] ? fz_bind_struct(b, fields, nulls, 2) : NULL;
+    FZ_SOME(b, both);
+    const struct fz_expr *vars[2] = {fz_bind_variable(b, plain ? init->type : both->type, &names[0]), fz_bind_variable(b, plain ? element : both->type, &names[1])};
+    if (vars[0] == NULL || vars[1] == NULL) {
+        return FZ_BIND_NOMEM(b);
+    }
+    const struct fz_expr *values[2] = {plain ? vars[0] : fz_bind_field_ix(b, vars[0], 0), plain ? vars[1] : fz_bind_field_ix(b, vars[1], 1)};
     if (values[0] == NULL || values[1] == NULL) {
         return FZ_BIND_NOMEM(b);
     }
@@ -107,8 +117,13 @@ static enum fz_code bind_aggregate(fz_binder *b, struct fz_sql_scope *s, const s
     }
     body = fz_bind_cast(b, body, init->type);
     FZ_SOME(b, body);
+    if (!plain) {
+        const struct fz_expr *next[2] = {body, values[1]};
+        body = fz_bind_struct(b, fields, next, 2);
+        FZ_SOME(b, body);
+    }
     const struct fz_expr *args[3] = {list, fz_bind_lambda_node(b, body, names, 2), init};
-    const struct fz_expr *reduced = fz_bind_internal(b, "op.reduce", init->type, args, 3);
+    const struct fz_expr *reduced = fz_bind_internal(b, plain ? "op.reduce" : "op.reduce_any", init->type, args, 3);
     FZ_SOME(b, reduced);
     if (e->n_args == 3) {
         *out = reduced;

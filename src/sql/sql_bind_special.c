@@ -307,6 +307,20 @@ static enum fz_code bind_map_concat(struct special *c) {
     return map_of(c, all, t->fields[0].type, t->fields[1].type);
 }
 
+static enum fz_code bind_str_to_map(struct special *c) {
+    COUNT(c, 1, 3);
+    const struct fz_expr *args[3] = {c->args[0], c->n > 1 ? c->args[1] : fz_bind_text(c->b, ","), c->n > 2 ? c->args[2] : fz_bind_text(c->b, ":")};
+    struct fz_field fields[2] = {{.name = "key", .required = true, .type = STRING}, {.name = "value", .type = STRING}};
+    const struct fz_type *entry = fz_type_struct(c->b->arena, fields, 2), *list = entry ? fz_type_list(c->b->arena, 0, true, entry) : NULL;
+    for (size_t i = 0; i < 3; i++) {
+        args[i] = fz_bind_cast(c->b, args[i], STRING);
+        FZ_SOME(c->b, args[i]);
+    }
+    const struct fz_expr *entries = list ? fz_bind_internal(c->b, "op.str_to_entries", list, args, 3) : NULL;
+    FZ_SOME(c->b, entries);
+    return map_of(c, entries, STRING, STRING);
+}
+
 static enum fz_code bind_named_struct(struct special *c) {
     if (c->n % 2 != 0 || c->n == 0) {
         return wrong_count(c);
@@ -977,6 +991,7 @@ static const struct handler handlers[] = {
     {"map_entries", bind_map_entries},
     {"map_from_entries", bind_map_from_entries},
     {"map_concat", bind_map_concat},
+    {"str_to_map", bind_str_to_map},
     {"named_struct", bind_named_struct},
     {"struct", bind_struct},
     {"array_union array_intersect array_except", bind_array_set},

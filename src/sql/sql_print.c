@@ -284,6 +284,8 @@ static enum fz_code expand_token(struct fz_buf *out, const char *k, size_t n, st
         print_not_nulls(out, c);
     } else if (IS("T")) {
         print_type_of(out, e->type);
+    } else if (IS("E0")) {
+        print_type_of(out, e->args[0]->type->fields[0].type);
     } else if (IS("W")) {
         fz_buf_printf(out, "DECIMAL(%d,%d)", e->type->precision, e->args[0]->type->scale);
     } else if (IS("s")) {
@@ -473,11 +475,7 @@ static enum fz_code print_call(struct fz_buf *out, const struct fz_expr *e, int 
     if (rc == FZ_OK) {
         struct call_text c = {e, args, depth, err};
         bool once = bind_once(out, &c, t);
-        if (strcmp(t, "fz_map") == 0) {
-            fz_buf_printf(out, "map(%s, %s)", args[0].ptr, args[1].ptr);
-        } else {
-            rc = expand(out, t, &c);
-        }
+        rc = expand(out, t, &c);
         if (rc == FZ_OK && strstr(t, "{f}") == NULL && strstr(t, "{fn}") == NULL) {
             rc = print_suffix(out, &c, false);
         }
