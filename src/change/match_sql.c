@@ -136,10 +136,6 @@ out:
 
 static enum fz_code print_action(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    if (c->bound->kind != FZ_STMT_MERGE) {
-        fz_buf_puts(sql, "1");
-        return FZ_OK;
-    }
     bool one_kind = c->has_matched + c->has_not_matched + c->has_by_source == 1;
     if (one_kind) {
         return print_decision(c, c->has_matched ? FZ_MATCHED : c->has_not_matched ? FZ_NOT_MATCHED : FZ_NOT_MATCHED_BY_SOURCE, sql, err);
@@ -181,28 +177,41 @@ out:
     return rc;
 }
 
-static enum fz_code print_from(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
+// MERGE joins and decides in an inner query, whose two relations stand as the structs r0 and r1 (no copy: their fields are the
+// joined columns). The decision is so computed once per row, and may raise errors: DuckDB refuses an alias for such an expression.
+static enum fz_code print_join(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    if (c->bound->kind != FZ_STMT_MERGE) {
-        fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0", c->target_scan_id);
-        if (c->bound->on != NULL) {
-            fz_buf_puts(sql, " WHERE ");
-            FZ_TRY(fz_sql_print_expr(sql, c->bound->on, err));
-        }
-        return FZ_OK;
-    }
-    if (c->has_not_matched && !c->has_matched && !c->has_by_source) {
+    bool only_inserts = c->has_not_matched && !c->has_matched && !c->has_by_source;
+    bool only_by_source = c->has_by_source && !c->has_matched && !c->has_not_matched;
+    fz_buf_printf(sql, " FROM (SELECT %s, CAST(", only_inserts ? "r1" : only_by_source ? "r0" : "r0, r1");
+    FZ_TRY(print_action(c, sql, err));
+    fz_buf_puts(sql, " AS INTEGER) AS fz_action");
+    if (only_inserts) {
         fz_buf_printf(sql, " FROM fz_src AS r1 ANTI JOIN fz_scan(%" PRId64 ") AS r0 ON ", c->target_scan_id);
-    } else if (c->has_by_source && !c->has_matched && !c->has_not_matched) {
+    } else if (only_by_source) {
         fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 ANTI JOIN fz_src AS r1 ON ", c->target_scan_id);
     } else {
         const char *join = c->has_by_source ? (c->has_not_matched ? "FULL" : "LEFT") : c->has_not_matched ? "RIGHT" : "INNER";
         fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 %s JOIN fz_src AS r1 ON ", c->target_scan_id, join);
     }
     FZ_TRY(fz_sql_print_expr(sql, c->bound->on, err));
-    fz_buf_puts(sql, " WHERE fz_action <> 0");
+    fz_buf_puts(sql, ") WHERE fz_action <> 0");
     if (c->bound->check_cardinality) { // matches without an action count too
         fz_buf_printf(sql, " OR (r0.c%d IS NOT NULL AND r1.c0 IS NOT NULL)", FZ_ID_POS);
+    }
+out:
+    return rc;
+}
+
+static enum fz_code print_from(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (c->bound->kind == FZ_STMT_MERGE) {
+        return print_join(c, sql, err);
+    }
+    fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0", c->target_scan_id);
+    if (c->bound->on != NULL) {
+        fz_buf_puts(sql, " WHERE ");
+        FZ_TRY(fz_sql_print_expr(sql, c->bound->on, err));
     }
 out:
     return rc;
@@ -228,9 +237,7 @@ enum fz_code fz_change_build_match(struct fz_change *c, struct fz_err *err) {
         c->sink_fields[FZ_SINK_ROW_ID] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
     }
     memcpy(c->sink_fields + fixed, c->schema->type->fields, n_columns * sizeof *c->sink_fields);
-    fz_buf_puts(&sql, "SELECT CAST(");
-    FZ_TRY(print_action(c, &sql, err));
-    fz_buf_puts(&sql, " AS INTEGER) AS fz_action");
+    fz_buf_puts(&sql, c->bound->kind == FZ_STMT_MERGE ? "SELECT fz_action" : "SELECT 1::INTEGER AS fz_action");
     if (target_visible) {
         fz_buf_printf(&sql, ", r0.c%d AS fz_file, r0.c%d AS fz_pos", FZ_ID_FILE_IX, FZ_ID_POS);
     } else {
