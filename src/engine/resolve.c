@@ -278,6 +278,9 @@ static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel
     char *relation = fz_arena_strdup(&s->arena, sql.ptr), *describe = fz_arena_printf(&s->arena, "SELECT * FROM %s", sql.ptr);
     struct fz_field *fields;
     FZ_TRY(fz_duck_describe(duck, describe, &s->arena, &fields, &out->n_fields, err));
+    for (size_t i = 0; i < out->n_fields; i++) {
+        fields[i].id = (int32_t)i + 1; // columns print as c<id>
+    }
     out->fields = fields;
     out->name = fz_arena_printf(&s->arena, "%s.`%s`", format, path);
     out->duck_relation = relation;
