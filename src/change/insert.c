@@ -46,6 +46,7 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
         fz_buf_printf(&sql, "%sc%zu AS o%d", i > 0 ? ", " : "", i + 1, schema->type->fields[i].id);
     }
     fz_buf_puts(&sql, " FROM (");
+    FZ_TRY(fz_duck_register_kernels(in->context->duck, bound->query->kernels, bound->query->n_kernels, err));
     FZ_TRY(fz_sql_print_query(&sql, bound->query, err));
     fz_buf_puts(&sql, ") AS q");
     if (order.len > 0) {
@@ -133,6 +134,7 @@ static enum fz_code commit(struct insert *in, enum fz_commit_kind kind, bool rep
         .store = in->target->store,
         .base = in->target->metadata,
         .branch = in->target->branch,
+        .wap_id = in->target->wap_id,
         .kind = kind,
         .added = in->added,
         .n_added = in->n_added,

@@ -9,6 +9,7 @@ enum { MAX_KEYS = 8, MAX_CONJUNCTS = 64, MAX_KEY_SET = 200 };
 enum fz_code fz_change_load_source(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
+    FZ_TRY(fz_duck_register_kernels(c->context->duck, c->bound->kernels, c->bound->n_kernels, err));
     if (c->bound->kind != FZ_STMT_MERGE) {
         return FZ_OK;
     }

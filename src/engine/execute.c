@@ -84,6 +84,7 @@ static enum fz_code run_query(struct fz_statement *s, struct fz_engine_result *r
     }
     FZ_TRY(fz_sql_bind_query(&s->arena, &env, s->ast->query, &query, err));
     FZ_TRY(fz_statement_open_scans(s, query->scans, query->n_scans, err));
+    FZ_TRY(fz_duck_register_kernels(duck, query->kernels, query->n_kernels, err));
     FZ_TRY(fz_sql_print_query(&sql, query, err));
     FZ_TRY(fz_buf_check(&sql, err));
     fz_log_write(&s->engine->log, 4, "%s", sql.ptr);
@@ -112,7 +113,11 @@ static enum fz_code target_of(const struct fz_sql_table *table, struct fz_engine
     if (t->time_travel) {
         return fz_fail(err, FZ_INVALID_ARG, "Cannot write to table at a specific snapshot or tag: %s. Name the table or a branch", table->name);
     }
-    *out = (struct fz_change_target){.catalog = t->catalog, .name = t->name, .store = e->store, .metadata = t->metadata, .branch = t->branch};
+    if (t->wap_conflict) {
+        return fz_fail(err, FZ_INVALID_ARG, "Cannot set both WAP ID and branch: spark.wap.id and spark.wap.branch are both set; RESET one of them");
+    }
+    *out = (struct fz_change_target){
+        .catalog = t->catalog, .name = t->name, .store = e->store, .metadata = t->metadata, .branch = t->branch, .wap_id = t->wap_id};
     return FZ_OK;
 }
 

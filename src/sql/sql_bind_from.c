@@ -504,7 +504,7 @@ enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struc
         list = args[0];
     }
     if (list->type->id == FZ_TYPE_MAP && !fields) {
-        FZ_RET(fz_bind_function(b, "map_entries", &list, 1, &list));
+        FZ_RET(fz_bind_function(b, "map_entries", args, 1, &list));
         fields = true;
     } else if (list->type->id != FZ_TYPE_LIST || (fields && list->type->fields[0].type->id != FZ_TYPE_STRUCT)) {
         return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "%s does not take %s", name, fz_sql_type_text(b->arena, list->type));

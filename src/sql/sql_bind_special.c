@@ -878,6 +878,44 @@ static enum fz_code bind_schema_of_json(struct special *c) {
     return done(c, fz_bind_call_node(c->b, fz_func_find("schema_of_json", NULL), STRING, c->args, 1));
 }
 
+static enum fz_code bind_sentences(struct special *c) {
+    COUNT(c, 1, 3);
+    FZ_RET(cast_arg(c, 0, STRING));
+    const struct fz_type *words = fz_type_list(c->b->arena, 0, true, STRING), *t = words ? fz_type_list(c->b->arena, 0, true, words) : NULL;
+    FZ_SOME(c->b, t);
+    return done(c, call(c, "op.sentences", t, 1));
+}
+
+// Letters that Spark 3 and later refuse in a pattern: an error of the statement when the pattern is a literal.
+static enum fz_code bind_date_format(struct special *c) {
+    COUNT(c, 1, 2);
+    if (c->n < 2 || c->args[1]->kind != FZ_EXPR_LITERAL || c->args[1]->u.literal->is_null || !fz_sql_is_string(c->args[1]->type)) {
+        return FZ_OK;
+    }
+    struct fz_str p = c->args[1]->u.literal->u.bytes;
+    bool quoted = false;
+    for (size_t i = 0; i < p.len; i++) {
+        size_t run = 1;
+        quoted = p.ptr[i] == '\'' ? !quoted : quoted;
+        while (i + run < p.len && p.ptr[i + run] == p.ptr[i]) {
+            run++;
+        }
+        if (quoted) {
+            continue;
+        }
+        bool text = p.ptr[i] == 'M' || p.ptr[i] == 'L' || p.ptr[i] == 'E' || p.ptr[i] == 'G' || p.ptr[i] == 'Q' || p.ptr[i] == 'q';
+        if (strchr("wWuYec", p.ptr[i]) != NULL || (text && run >= 5)) {
+            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION",
+                                "The pattern '%.*s' has a letter that is not supported", (int)p.len, p.ptr);
+        }
+        if (strchr("nAB", p.ptr[i]) != NULL) {
+            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER", "Illegal character '%c' in the pattern '%.*s'", p.ptr[i], (int)p.len, p.ptr);
+        }
+        i += text ? run - 1 : 0;
+    }
+    return FZ_OK; // the row of functions.def does the rest
+}
+
 static enum fz_code bind_format_string(struct special *c) {
     COUNT(c, 1, 1000);
     FZ_RET(cast_arg(c, 0, STRING));
@@ -1018,6 +1056,8 @@ static const struct handler handlers[] = {
     {"to_json", bind_to_json},
     {"schema_of_json", bind_schema_of_json},
     {"format_string printf", bind_format_string},
+    {"sentences", bind_sentences},
+    {"date_format from_unixtime", bind_date_format},
     {"sum try_sum avg mean try_avg", bind_sum},
     {"percentile percentile_cont percentile_disc percentile_approx approx_percentile", bind_percentile},
     {"listagg string_agg", bind_listagg},
