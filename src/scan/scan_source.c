@@ -92,7 +92,8 @@ static bool row_group_range(void *ptr, int32_t field_id, const struct fz_type *t
 
 static bool row_group_may_match(const struct scan_source *source, const struct fz_parquet_file *file,
                                 size_t row_group) {
-    if (!source->plan->filter || !fz_parquet_file_has_ids(file)) {
+    // Rows to be copied (`skip`: all but the changed ones) are wanted whether they match or not.
+    if (!source->plan->filter || source->skip || !fz_parquet_file_has_ids(file)) {
         return true;
     }
     struct stats_ctx ctx = {.file = file, .row_group = row_group};
