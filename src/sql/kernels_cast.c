@@ -224,15 +224,9 @@ void fz_java_float(struct fz_buf *out, float v) {
 }
 
 static void print_ntz(struct fz_buf *out, int64_t us) {
-    if (us > 253402300799999999) {
-        fz_buf_putc(out, '+'); // years of more than four digits
-    }
     fz_format_timestamp(out, us, ' ');
 }
 static void print_date(struct fz_buf *out, int32_t day) {
-    if (day > 2932896) {
-        fz_buf_putc(out, '+');
-    }
     fz_format_date(out, day);
 }
 

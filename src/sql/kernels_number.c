@@ -336,6 +336,7 @@ FZ_KERNEL_RUN(k_bround_int) {
         return FZ_OK;                                                                                                  \
     }
 LIBM1(k_expm1, expm1)
+LIBM1(k_cbrt, cbrt)
 FZ_KERNEL_RUN(k_log1p) { // NULL from -1 down
     FZ_KERNEL_UNUSED;
     EACH(i) {
@@ -407,6 +408,7 @@ const struct fz_kernel_row fz_kernels_number[] = {
     {"fz_round_int", "li", "l", true, k_round_int},
     {"fz_bround_int", "li", "l", true, k_bround_int},
     {"fz_log1p", "d", "d", true, k_log1p},
+    {"fz_cbrt", "d", "d", true, k_cbrt},
     {"fz_expm1", "d", "d", true, k_expm1},
     {"fz_hypot", "dd", "d", true, k_hypot},
     {"fz_shl_int", "ii", "i", true, k_shl_int},

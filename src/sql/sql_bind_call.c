@@ -459,7 +459,8 @@ static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct
 
 enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
     const char *name = e->name.parts[e->name.n - 1];
-    if (e->name.n > 1 && fz_strcasecmp(e->name.parts[0], "system") != 0 && fz_strcasecmp(e->name.parts[0], "builtin") != 0) {
+    bool iceberg = e->name.n == 3 && fz_strcasecmp(e->name.parts[1], "system") == 0; // ice.system.bucket
+    if (e->name.n > 1 && !iceberg && fz_strcasecmp(e->name.parts[0], "system") != 0 && fz_strcasecmp(e->name.parts[0], "builtin") != 0) {
         return unresolved(b, name);
     }
     *out = NULL;
@@ -485,6 +486,9 @@ enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_
         return fz_fail_cond(b->err, FZ_INVALID_ARG, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", "Window function %s() requires an OVER clause", name);
     }
     FZ_RET(fz_bind_special(b, s, e, name, args, n, out));
+    if (*out == NULL && iceberg) {
+        return unresolved(b, name);
+    }
     if (*out == NULL) {
         FZ_RET(fz_bind_function(b, name, args, n, out));
     }

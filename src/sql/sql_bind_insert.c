@@ -114,7 +114,7 @@ static enum fz_code bind_partition(struct insert *c) {
         const struct fz_ast_name *name = &c->stmt->partition[i].column;
         int ix = column_ix(t, name->parts[name->n - 1]);
         if (ix < 0) {
-            return fz_fail_cond(b->err, FZ_NOT_FOUND, "NON_PARTITION_COLUMN", "PARTITION clause cannot contain the non-partition column `%s`", name->parts[name->n - 1]);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "NON_PARTITION_COLUMN", "PARTITION clause cannot contain the non-partition column `%s`", name->parts[name->n - 1]);
         }
         if (c->fixed[ix] != NULL) {
             return fz_fail_cond(b->err, FZ_INVALID_ARG, "DUPLICATE_KEY", "Found duplicate keys `%s` in PARTITION", name->parts[name->n - 1]);

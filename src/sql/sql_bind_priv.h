@@ -222,7 +222,8 @@ const struct fz_expr *fz_bind_lambda_node(fz_binder *b, const struct fz_expr *bo
 bool fz_bind_is_lambda_call(const struct fz_ast_expr *e);
 enum fz_code fz_bind_window_spec(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_window *w, struct fz_sql_window **out);
 enum fz_code fz_bind_literal_text(fz_binder *b, const struct fz_expr *e, const char *what, const char **out); // foldable string argument
-enum fz_code fz_bind_kernel(fz_binder *b, const char *base, const struct fz_type *result, const struct fz_type *const *arg_types, size_t n_args,
+typedef enum fz_code fz_kernel_run(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_bind_kernel(fz_binder *b, const char *base, fz_kernel_run *run, const struct fz_type *result, const struct fz_type *const *arg_types, size_t n_args,
                             const char **out_name); // a kernel registered on demand, per result type
 
 // sql_bind_from.c, sql_bind_query.c
@@ -246,6 +247,10 @@ enum fz_code fz_bind_push_filter(fz_binder *b, const struct fz_sql_rel *from, co
 // sql_bind_store.c: assignment to a column of `type`; structs by name or by position.
 enum fz_code fz_bind_store(fz_binder *b, const struct fz_expr *value, const struct fz_field *column, bool by_name, const struct fz_expr **out);
 const struct fz_expr *fz_bind_default(fz_binder *b, const struct fz_field *column); // write default or NULL
+
+// sql_bind_evolve.c: MERGE WITH SCHEMA EVOLUTION. `target`'s fields become those after the change; the scopes are as before it.
+enum fz_code fz_bind_evolve(fz_binder *b, const struct fz_ast_stmt *stmt, struct fz_sql_scope *target_scope, struct fz_sql_scope *source, struct fz_sql_table *target,
+                            bool *changed);
 
 // sql_print*.c
 void fz_print_string(struct fz_buf *out, struct fz_str text);

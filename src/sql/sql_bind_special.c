@@ -1,5 +1,8 @@
 // Functions whose result type or form depends on more than the types of their arguments: constructors, constants of the statement,
 // date parts and units, rounding, JSON with a schema, overloads by kind. Everything else is a row of functions.def.
+#include <stdio.h>
+
+#include "data/transform.h"
 #include "sql/kernels_priv.h"
 #include "sql/sql_bind_priv.h"
 
@@ -778,7 +781,7 @@ static uint64_t type_hash(const char *base, const struct fz_type *result) {
     return h;
 }
 
-enum fz_code fz_bind_kernel(fz_binder *b, const char *base, const struct fz_type *result, const struct fz_type *const *arg_types, size_t n_args,
+enum fz_code fz_bind_kernel(fz_binder *b, const char *base, fz_kernel_run *run, const struct fz_type *result, const struct fz_type *const *arg_types, size_t n_args,
                             const char **out_name) {
     const char *name = fz_arena_printf(b->arena, "%s_%016llx", base, (unsigned long long)type_hash(base, result));
     FZ_SOME(b, name);
@@ -799,7 +802,7 @@ enum fz_code fz_bind_kernel(fz_binder *b, const char *base, const struct fz_type
         b->cap_kernels = cap;
     }
     struct fz_scalar_kernel *k = &b->kernels[b->n_kernels++];
-    *k = (struct fz_scalar_kernel){.name = name, .n_args = n_args, .result = result, .run = fz_kernel_from_json};
+    *k = (struct fz_scalar_kernel){.name = name, .n_args = n_args, .result = result, .run = run};
     for (size_t i = 0; i < n_args; i++) {
         k->args[i] = arg_types[i];
     }
@@ -849,7 +852,7 @@ static enum fz_code bind_from_json(struct special *c) {
     const struct fz_expr *args[3] = {c->args[0], NULL, NULL};
     FZ_RET(options_text(c, 2, &args[1]));
     const struct fz_type *arg_types[2] = {STRING, STRING};
-    FZ_RET(fz_bind_kernel(c->b, "fz_from_json", type, arg_types, 2, &kernel));
+    FZ_RET(fz_bind_kernel(c->b, "fz_from_json", fz_kernel_from_json, type, arg_types, 2, &kernel));
     args[2] = fz_bind_text(c->b, kernel);
     bool failfast = strstr(args[1]->u.literal->u.bytes.ptr, "FAILFAST") != NULL;
     return done(c, fz_bind_internal(c->b, failfast ? "op.from_json_failfast" : "op.from_json", type, args, 3));
@@ -1012,6 +1015,44 @@ static enum fz_code bind_greatest(struct special *c) {
     return FZ_OK; // the row of functions.def does the rest
 }
 
+// ---- Iceberg's transforms: ice.system.bucket(16, x) ----
+static enum fz_code bind_transform(struct special *c) {
+    static const char *const one_arg[][2] = {{"years", "year"}, {"year", "year"}, {"months", "month"}, {"month", "month"}, {"days", "day"},
+                                             {"day", "day"},    {"hours", "hour"}, {"hour", "hour"},   {"date", "day"},    {"date_hour", "hour"}};
+    struct fz_transform t = {0};
+    const struct fz_type *result;
+    int64_t param = 0;
+    const struct fz_expr *value;
+    char text[64];
+    if (is_one(c->name, "bucket truncate")) {
+        COUNT(c, 2, 2);
+        FZ_RET(literal_int(c, 0, &param));
+        value = c->args[1];
+        snprintf(text, sizeof text, "%s[%lld]", is_one(c->name, "bucket") ? "bucket" : "truncate", (long long)param);
+    } else {
+        COUNT(c, 1, 1);
+        value = c->args[0];
+        text[0] = 0;
+        for (size_t i = 0; i < sizeof one_arg / sizeof *one_arg; i++) {
+            if (fz_strcasecmp(c->name, one_arg[i][0]) == 0) {
+                snprintf(text, sizeof text, "%s", one_arg[i][1]);
+            }
+        }
+    }
+    if (value->type->id == FZ_TYPE_BYTE || value->type->id == FZ_TYPE_SHORT) {
+        value = fz_bind_cast(c->b, value, INT);
+        FZ_SOME(c->b, value);
+    }
+    FZ_RET(fz_transform_parse(c->b->arena, fz_str_of(text), &t, c->b->err));
+    FZ_RET(fz_transform_result_type(&t, value->type, &result, c->b->err));
+    const struct fz_type *arg_types[2] = {STRING, value->type};
+    const char *kernel, *base = fz_arena_printf(c->b->arena, "fz_transform_%s", fz_sql_type_text(c->b->arena, value->type));
+    FZ_SOME(c->b, base);
+    FZ_RET(fz_bind_kernel(c->b, "fz_transform", fz_kernel_transform, result, arg_types, 2, &kernel));
+    const struct fz_expr *args[3] = {fz_bind_text(c->b, fz_arena_strdup(c->b->arena, text)), value, fz_bind_text(c->b, kernel)};
+    return done(c, fz_bind_internal(c->b, "op.transform_value", result, args, 3));
+}
+
 struct handler {
     const char *names;
     enum fz_code (*bind)(struct special *c);
@@ -1082,6 +1123,9 @@ enum fz_code fz_bind_special(fz_binder *b, struct fz_sql_scope *s, const struct 
     *out = NULL;
     if (e != NULL && e->text != NULL && strcmp(e->text, "FROM") == 0 && n == 2 && is_one(name, "btrim ltrim rtrim")) {
         return bind_trim_from(&c);
+    }
+    if (e != NULL && e->name.n == 3 && fz_strcasecmp(e->name.parts[1], "system") == 0) {
+        return is_one(name, "bucket truncate years year months month days day hours hour date date_hour") ? bind_transform(&c) : FZ_OK;
     }
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
         if (is_one(name, handlers[i].names)) {
