@@ -13,7 +13,7 @@ const struct fz_snapshot *fz_branch_head(const struct fz_metadata *metadata, con
         return fz_metadata_current_snapshot(metadata);
     }
     const struct fz_snapshot_ref *ref = fz_metadata_find_ref(metadata, branch);
-    return ref == NULL ? NULL : fz_metadata_snapshot(metadata, ref->snapshot_id);
+    return ref == NULL ? fz_metadata_current_snapshot(metadata) : fz_metadata_snapshot(metadata, ref->snapshot_id);
 }
 
 enum fz_code fz_change_add_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err) {
@@ -56,7 +56,7 @@ static enum fz_code choose_mode(struct fz_change *c, struct fz_err *err) {
         return fz_fail(err, FZ_INVALID_ARG, "table property %s is '%s'; it must be copy-on-write or merge-on-read", key, mode);
     }
     if (c->mode == FZ_MERGE_ON_READ && c->metadata->format_version < 2) {
-        return fz_fail(err, FZ_UNSUPPORTED, "merge-on-read needs format version 2 or newer, the table has version %d: set %s to copy-on-write, or "
+        return fz_fail(err, FZ_INVALID_ARG, "merge-on-read needs format version 2 or newer, the table has version %d: set %s to copy-on-write, or "
                                             "'format-version' to 2", c->metadata->format_version, key);
     }
     return FZ_OK;
@@ -267,6 +267,7 @@ static enum fz_code commit(struct fz_change *c, struct fz_err *err) {
         .store = c->target->store,
         .base = c->metadata,
         .branch = c->target->branch,
+        .wap_id = c->target->wap_id,
         .kind = insert_only ? FZ_COMMIT_APPEND : overwrites ? FZ_COMMIT_OVERWRITE : FZ_COMMIT_ROW_DELTA,
         .added = c->added,
         .n_added = c->n_added,

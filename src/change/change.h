@@ -14,6 +14,7 @@ struct fz_change_target { // the Iceberg table behind fz_sql_table.handle for a 
     struct fz_store *store;
     struct fz_metadata *metadata; // as bound; the statement is pinned to its branch head
     const char *branch;           // NULL = main
+    const char *wap_id;           // the snapshot is staged under this id; NULL: it is published
 };
 struct fz_change_context {
     struct fz_duck *duck;

@@ -77,6 +77,7 @@ enum fz_code fz_change_add_file(struct fz_change *c, const struct fz_data_file *
 enum fz_code fz_change_remove_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
 enum fz_code fz_change_reference(struct fz_change *c, const char *path, struct fz_err *err);
 bool fz_delete_is_file_scoped(const struct fz_data_file *file); // referenced_data_file or equal file_path bounds
+// A branch that does not exist yet (write-audit-publish makes it at the first write) starts where main is.
 const struct fz_snapshot *fz_branch_head(const struct fz_metadata *metadata, const char *branch);
 
 #endif

@@ -147,14 +147,15 @@ static enum fz_code swap(struct fz_commit *c, struct fz_attempt *a, const struct
     }
     const struct fz_update updates[] = {{.kind = FZ_UPDATE_ADD_SNAPSHOT, .u.snapshot = s},
                                         {.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = &ref}};
+    bool staged = c->request->wap_id != NULL;
     struct fz_requirement requirements[2] = {{FZ_REQUIRE_REF_SNAPSHOT, c->branch, a->ref_snapshot_id}};
-    size_t n = 1;
+    size_t n = staged ? 0 : 1;
     if (a->head->table_uuid != NULL) {
         requirements[n++] = (struct fz_requirement){FZ_REQUIRE_UUID, a->head->table_uuid, 0};
     }
     struct fz_catalog *catalog = c->request->catalog;
     // The fail points commit.metadata and commit.swapped are in the catalog.
-    return catalog->vtable->commit(catalog, c->request->table, requirements, n, updates, 2, out, err);
+    return catalog->vtable->commit(catalog, c->request->table, requirements, n, updates, staged ? 1 : 2, out, err);
 }
 
 // The catalog does not know whether the swap happened. A snapshot id is in the table only if it did.

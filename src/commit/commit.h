@@ -21,6 +21,7 @@ struct fz_commit_request {
     struct fz_store *store;
     struct fz_metadata *base; // what was scanned and written against
     const char *branch; // NULL = main
+    const char *wap_id; // write-audit-publish: the snapshot is added and no branch moves; NULL: not staged
     enum fz_commit_kind kind;
     const struct fz_data_file *added; // data and delete files; `content` says which
     size_t n_added;

@@ -223,6 +223,9 @@ enum fz_code fz_commit_summary(struct fz_commit *c, struct fz_attempt *a, const 
     for (size_t i = 0; i < request->n_summary; i++) {
         put_text(&s, request->summary[i].key, request->summary[i].value);
     }
+    if (request->wap_id != NULL) {
+        put_text(&s, "wap.id", request->wap_id);
+    }
     if (request->replace_partitions && !is_given(request, "replace-partitions")) {
         put_text(&s, "replace-partitions", "true");
     }

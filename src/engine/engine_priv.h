@@ -38,6 +38,8 @@ struct fz_engine_table {
     const struct fz_schema *schema;
     int64_t snapshot_id;          // -1: empty
     const char *branch;           // NULL: main, or not a branch
+    const char *wap_id;           // writes are staged under this id
+    bool wap_conflict;            // both kinds of write-audit-publish are asked for: may not be written to
     const char *metadata_table;   // "snapshots"
     bool time_travel;             // a snapshot, tag or time: may not be written to
 };
@@ -117,6 +119,9 @@ enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metad
 enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound, const struct fz_change_target *target, struct fz_err *err);
 struct fz_change_context fz_statement_change_context(struct fz_statement *s);
 void fz_statement_free(struct fz_statement *s);
+
+// evolving_catalog.c: the target with the schema that `table` has; its commit changes both. Lives as long as the statement.
+enum fz_code fz_evolve_target(struct fz_statement *s, const struct fz_sql_table *table, struct fz_change_target *target, struct fz_err *err);
 
 // ddl_*.c and show.c. `rows` NULL-initialised; filled when the statement returns rows.
 struct fz_answer {

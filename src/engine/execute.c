@@ -158,6 +158,9 @@ static enum fz_code run_change(struct fz_statement *s, struct fz_err *err) {
     }
     FZ_TRY(fz_sql_bind_change(&s->arena, &env, s->ast, &bound, err));
     FZ_TRY(target_of(&bound->target, s->engine, &target, err));
+    if (bound->schema_changed) {
+        FZ_TRY(fz_evolve_target(s, &bound->target, &target, err));
+    }
     if (bound->source != NULL) {
         FZ_TRY(fz_statement_open_scans(s, bound->source->scans, bound->source->n_scans, err));
     }

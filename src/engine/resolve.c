@@ -89,6 +89,22 @@ static enum fz_code use_ref(struct fz_engine_table *t, const char *ref_name, boo
     return FZ_OK;
 }
 
+// Write-audit-publish, when the table allows it and its name says no branch: reads and writes go to the branch spark.wap.branch (reads
+// fall back to main until it exists), or writes are staged under spark.wap.id.
+static void use_wap(struct fz_engine *e, struct fz_engine_table *t) {
+    const char *branch = fz_setting(e, "spark.wap.branch", NULL), *id = fz_setting(e, "spark.wap.id", NULL);
+    if ((branch == NULL && id == NULL) || !fz_metadata_property_bool(t->metadata, "write.wap.enabled", false)) {
+        return;
+    }
+    t->wap_id = id;
+    t->wap_conflict = branch != NULL && id != NULL;
+    if (branch != NULL) {
+        const struct fz_snapshot_ref *ref = fz_metadata_find_ref(t->metadata, branch);
+        t->branch = branch;
+        t->snapshot_id = ref != NULL ? ref->snapshot_id : t->snapshot_id;
+    }
+}
+
 // The last part of the name may say which branch, tag or metadata table is meant.
 static enum fz_code load_with_suffix(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table *t, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -143,6 +159,7 @@ enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_na
     t->schema = fz_metadata_current_schema(t->metadata);
     const struct fz_snapshot *head = fz_metadata_current_snapshot(t->metadata);
     t->snapshot_id = head ? head->snapshot_id : -1;
+    use_wap(s->engine, t);
 out:
     fz_err_at(err, name->pos.line, name->pos.column);
     return rc;
@@ -309,6 +326,8 @@ static enum fz_code resolve_table(struct fz_statement *s, const struct fz_ast_re
         goto out;
     }
     out->is_iceberg_table = true;
+    out->evolves = fz_metadata_property_bool(t->metadata, "write.spark.auto-schema-evolution.enabled", true);
+    out->last_column_id = t->metadata->last_column_id;
     out->fields = t->schema->type->fields;
     out->n_fields = t->schema->type->n_fields;
     FZ_TRY(hidden_columns(s, t, out, err));

@@ -16,6 +16,8 @@ struct fz_sql_table {
     const struct fz_field *hidden; // _file, _pos, _spec_id, _partition, _deleted, _row_id, _last_updated_sequence_number
     size_t n_hidden;
     bool is_iceberg_table;        // may be the target of a row-level change
+    bool evolves;                 // MERGE WITH SCHEMA EVOLUTION may change its schema
+    int32_t last_column_id;       // highest field id ever given; new columns go on from here
     bool is_view;
     const char *duck_relation;    // file sources: printed instead of fz_scan(id), e.g. read_parquet('…'); columns are then matched by name
 };
@@ -76,7 +78,8 @@ struct fz_bound_change { // MERGE, UPDATE, DELETE
     bool check_cardinality;           // by Spark's rule
     struct fz_sql_scan **scans;       // scans of subqueries in WHERE and values (not the target, not the source query's)
     size_t n_scans;
-    // Schema evolution (WITH SCHEMA EVOLUTION): not here yet.
+    // WITH SCHEMA EVOLUTION: target.fields hold what the schema is to become; the caller changes the table in the same commit.
+    bool schema_changed;
     const struct fz_scalar_kernel *kernels; // as in fz_sql_query, for the whole statement (the source query included)
     size_t n_kernels;
 };

@@ -27,6 +27,9 @@ static enum fz_code bind_target(struct change *c) {
     if (view != NULL || t->is_view) {
         return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "`%s` is a view: it cannot be the target of a change", rel.name.parts[rel.name.n - 1]);
     }
+    if (!t->is_iceberg_table && c->stmt->kind != FZ_STMT_MERGE) {
+        return fz_fail(b->err, FZ_UNSUPPORTED, "the rows of `%s` cannot be changed: it is not a table of data", rel.name.parts[rel.name.n - 1]);
+    }
     if (!t->is_iceberg_table) {
         return fz_fail(b->err, FZ_NOT_FOUND, "`%s` is not a table whose rows can be changed", t->name ? t->name : rel.name.parts[rel.name.n - 1]);
     }
@@ -251,6 +254,16 @@ static enum fz_code update_values(struct change *c, struct fz_sql_scope *s, cons
     return FZ_OK;
 }
 
+// What INSERT gives a column that has no value.
+static enum fz_code absent_value(struct change *c, const struct fz_field *f, struct fz_bound_assignment *out) {
+    if (f->required && f->write_default == NULL) {
+        return bad_assignment(&c->b, "no value for the required column `%s`", f->name);
+    }
+    out->value = fz_bind_default(&c->b, f);
+    FZ_SOME(&c->b, out->value);
+    return FZ_OK;
+}
+
 static enum fz_code insert_values(struct change *c, struct fz_sql_scope *s, const struct fz_ast_assignment *in, size_t n, struct fz_bound_assignment **out) {
     fz_binder *b = &c->b;
     const struct fz_sql_table *t = &c->out->target;
@@ -267,28 +280,32 @@ static enum fz_code insert_values(struct change *c, struct fz_sql_scope *s, cons
             }
         }
         if (a->value == NULL) {
-            if (f->required && f->write_default == NULL) {
-                return bad_assignment(b, "no value for the required column `%s`", f->name);
-            }
-            a->value = fz_bind_default(b, f);
-            FZ_SOME(b, a->value);
+            FZ_RET(absent_value(c, f, a));
         }
     }
     return FZ_OK;
 }
 
-// UPDATE SET * and INSERT *: by name, whatever the order and case; extra source columns are ignored.
-static enum fz_code star_values(struct change *c, struct fz_bound_assignment **out) {
+// UPDATE SET * and INSERT *: by name, whatever the order and case; extra source columns are ignored. With schema evolution the source may
+// lack columns: UPDATE keeps them, INSERT gives the default.
+static enum fz_code star_values(struct change *c, bool is_insert, struct fz_bound_assignment **out) {
     fz_binder *b = &c->b;
     const struct fz_sql_table *t = &c->out->target;
+    bool may_lack = c->stmt->schema_evolution && t->evolves;
     FZ_ALLOC(b, *out, struct fz_bound_assignment, t->n_fields);
     for (size_t i = 0; i < t->n_fields; i++) {
         const char *parts[1] = {t->fields[i].name};
         struct fz_ast_name name = {.parts = parts, .n = 1};
         const struct fz_expr *v;
         (*out)[i].field_id = t->fields[i].id;
-        FZ_RET(fz_bind_resolve_name(b, &c->source, &name, false, &v));
-        FZ_RET(fz_bind_store(b, v, &t->fields[i], true, &(*out)[i].value));
+        FZ_RET(fz_bind_resolve_name(b, &c->source, &name, may_lack, &v));
+        if (v == NULL && is_insert) {
+            FZ_RET(absent_value(c, &t->fields[i], &(*out)[i]));
+        } else if (v == NULL) {
+            (*out)[i].is_unchanged = true;
+        } else {
+            FZ_RET(fz_bind_store(b, v, &t->fields[i], true, &(*out)[i].value));
+        }
     }
     return FZ_OK;
 }
@@ -310,7 +327,7 @@ static enum fz_code bind_clause(struct change *c, const struct fz_ast_merge_clau
         break;
     case FZ_MERGE_UPDATE_STAR:
         out->action = FZ_MERGE_UPDATE;
-        FZ_RET(star_values(c, &values));
+        FZ_RET(star_values(c, false, &values));
         break;
     case FZ_MERGE_INSERT:
         out->action = FZ_MERGE_INSERT;
@@ -318,7 +335,7 @@ static enum fz_code bind_clause(struct change *c, const struct fz_ast_merge_clau
         break;
     case FZ_MERGE_INSERT_STAR:
         out->action = FZ_MERGE_INSERT;
-        FZ_RET(star_values(c, &values));
+        FZ_RET(star_values(c, true, &values));
         break;
     }
     out->values = values;
@@ -388,13 +405,42 @@ static enum fz_code push_ctes(struct change *c) {
     return FZ_OK;
 }
 
+// After schema evolution: assignments see all columns, expressions those that were there (with their new types).
+static enum fz_code rebuild_scopes(struct change *c, size_t n_old) {
+    fz_binder *b = &c->b;
+    const struct fz_sql_table *t = &c->out->target;
+    struct fz_sql_scope target = {0}, both = {0};
+    const struct fz_sql_col like = c->target.cols[0];
+    for (size_t i = 0; i < t->n_fields + t->n_hidden; i++) {
+        bool hidden = i >= t->n_fields;
+        const struct fz_field *f = hidden ? &t->hidden[i - t->n_fields] : &t->fields[i];
+        const struct fz_expr *e = fz_expr_column(b->arena, 0, f->id, f->name, f->type, !f->required);
+        FZ_SOME(b, e);
+        struct fz_sql_col col = {.name = f->name, .qualifier = like.qualifier, .full = like.full, .expr = e, .hidden = hidden};
+        FZ_RET(fz_scope_add(b, &target, col));
+        if (i < n_old || hidden) {
+            FZ_RET(fz_scope_add(b, &both, col));
+        }
+    }
+    for (size_t i = 0; i < c->source.n; i++) {
+        FZ_RET(fz_scope_add(b, &both, c->source.cols[i]));
+    }
+    c->target = target;
+    c->both = both;
+    return FZ_OK;
+}
+
 static enum fz_code bind_merge(struct change *c) {
     fz_binder *b = &c->b;
     const struct fz_ast_stmt *stmt = c->stmt;
     FZ_RET(bind_source(c));
     size_t n_source_uses = b->n_uses;
-    if (stmt->schema_evolution) {
-        return fz_fail(b->err, FZ_UNSUPPORTED, "MERGE WITH SCHEMA EVOLUTION is not supported; add the columns with ALTER TABLE first");
+    if (stmt->schema_evolution && c->out->target.evolves) {
+        size_t n_old = c->out->target.n_fields;
+        FZ_RET(fz_bind_evolve(b, stmt, &c->target, &c->source, &c->out->target, &c->out->schema_changed));
+        if (c->out->schema_changed) {
+            FZ_RET(rebuild_scopes(c, n_old));
+        }
     }
     FZ_RET(bind_condition(c, &c->both, stmt->on, "ON", true, &c->out->on));
     struct fz_bound_clause *clauses;
