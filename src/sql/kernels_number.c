@@ -336,7 +336,10 @@ FZ_KERNEL_RUN(k_bround_int) {
         return FZ_OK;                                                                                                  \
     }
 LIBM1(k_expm1, expm1)
-LIBM1(k_cbrt, cbrt)
+static double cube_root(double x) { // the last digit of cbrt() may be off
+    return (double)cbrtl((long double)x);
+}
+LIBM1(k_cbrt, cube_root)
 FZ_KERNEL_RUN(k_log1p) { // NULL from -1 down
     FZ_KERNEL_UNUSED;
     EACH(i) {

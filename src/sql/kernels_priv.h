@@ -101,6 +101,8 @@ extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_ker
 extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_regex, fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json;
 #define FZ_KERNELS(name) const size_t fz_n_##name = sizeof fz_##name / sizeof *fz_##name
 
+// histogram_numeric over (list of numbers, bins), registered per type.
+enum fz_code fz_kernel_histogram(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
 // Iceberg's transforms by name ("bucket[16]"), registered per result type.
 enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
 // from_json: registered per result type; fills `out` of any shape.

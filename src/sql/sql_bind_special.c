@@ -769,10 +769,14 @@ static enum fz_code bind_make_interval(struct special *c) {
 }
 
 // ---- JSON ----
-static uint64_t type_hash(const char *base, const struct fz_type *result) {
+static uint64_t type_hash(const char *base, const struct fz_type *result, const struct fz_type *const *args, size_t n) {
     struct fz_buf buf = {0};
     fz_buf_puts(&buf, base);
     fz_type_print_sql(&buf, result);
+    for (size_t i = 0; i < n; i++) {
+        fz_buf_putc(&buf, ',');
+        fz_type_print_sql(&buf, args[i]);
+    }
     uint64_t h = 1469598103934665603u;
     for (size_t i = 0; i < buf.len; i++) {
         h = (h ^ (unsigned char)buf.ptr[i]) * 1099511628211u;
@@ -783,7 +787,7 @@ static uint64_t type_hash(const char *base, const struct fz_type *result) {
 
 enum fz_code fz_bind_kernel(fz_binder *b, const char *base, fz_kernel_run *run, const struct fz_type *result, const struct fz_type *const *arg_types, size_t n_args,
                             const char **out_name) {
-    const char *name = fz_arena_printf(b->arena, "%s_%016llx", base, (unsigned long long)type_hash(base, result));
+    const char *name = fz_arena_printf(b->arena, "%s_%016llx", base, (unsigned long long)type_hash(base, result, arg_types, n_args));
     FZ_SOME(b, name);
     *out_name = name;
     for (size_t i = 0; i < b->n_kernels; i++) {
@@ -1015,6 +1019,24 @@ static enum fz_code bind_greatest(struct special *c) {
     return FZ_OK; // the row of functions.def does the rest
 }
 
+static enum fz_code bind_histogram(struct special *c) { // histogram_numeric(x, bins)
+    COUNT(c, 2, 2);
+    if (!fz_type_is_numeric(c->args[0]->type)) {
+        FZ_RET(cast_arg(c, 0, DOUBLE));
+    }
+    FZ_RET(cast_arg(c, 1, INT));
+    struct fz_field fields[2] = {{.name = "x", .type = c->args[0]->type}, {.name = "y", .type = DOUBLE}};
+    const struct fz_type *bin = fz_type_struct(c->b->arena, fields, 2), *t = bin ? fz_type_list(c->b->arena, 0, true, bin) : NULL;
+    const struct fz_type *arg_types[2] = {fz_type_list(c->b->arena, 0, false, c->args[0]->type), INT};
+    const char *kernel;
+    if (t == NULL || arg_types[0] == NULL) {
+        return FZ_BIND_NOMEM(c->b);
+    }
+    FZ_RET(fz_bind_kernel(c->b, "fz_histogram", fz_kernel_histogram, t, arg_types, 2, &kernel));
+    const struct fz_expr *args[3] = {c->args[0], c->args[1], fz_bind_text(c->b, kernel)};
+    return done(c, fz_bind_internal(c->b, "op.histogram", t, args, 3));
+}
+
 // ---- Iceberg's transforms: ice.system.bucket(16, x) ----
 static enum fz_code bind_transform(struct special *c) {
     static const char *const one_arg[][2] = {{"years", "year"}, {"year", "year"}, {"months", "month"}, {"month", "month"}, {"days", "day"},
@@ -1046,8 +1068,7 @@ static enum fz_code bind_transform(struct special *c) {
     FZ_RET(fz_transform_parse(c->b->arena, fz_str_of(text), &t, c->b->err));
     FZ_RET(fz_transform_result_type(&t, value->type, &result, c->b->err));
     const struct fz_type *arg_types[2] = {STRING, value->type};
-    const char *kernel, *base = fz_arena_printf(c->b->arena, "fz_transform_%s", fz_sql_type_text(c->b->arena, value->type));
-    FZ_SOME(c->b, base);
+    const char *kernel;
     FZ_RET(fz_bind_kernel(c->b, "fz_transform", fz_kernel_transform, result, arg_types, 2, &kernel));
     const struct fz_expr *args[3] = {fz_bind_text(c->b, fz_arena_strdup(c->b->arena, text)), value, fz_bind_text(c->b, kernel)};
     return done(c, fz_bind_internal(c->b, "op.transform_value", result, args, 3));
@@ -1098,6 +1119,7 @@ static const struct handler handlers[] = {
     {"schema_of_json", bind_schema_of_json},
     {"format_string printf", bind_format_string},
     {"sentences", bind_sentences},
+    {"histogram_numeric", bind_histogram},
     {"date_format from_unixtime", bind_date_format},
     {"sum try_sum avg mean try_avg", bind_sum},
     {"percentile percentile_cont percentile_disc percentile_approx approx_percentile", bind_percentile},

@@ -200,7 +200,7 @@ static enum fz_code print_block(struct fz_buf *out, const struct fz_sql_rel *b, 
     }
     if (b->n_order_by > 0) {
         fz_buf_puts(out, " ORDER BY ");
-        FZ_RET(fz_print_order_list(out, b->order_by, b->n_order_by, depth, err));
+        FZ_RET(fz_print_order_list(out, b->order_by, b->n_order_by, b->distinct, depth, err));
     }
     if (b->limit != NULL) {
         fz_buf_puts(out, " LIMIT ");
