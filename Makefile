@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 CASE ?= 2
 NINJA = cmake --build
 
-.PHONY: help build test-build demo test test-long conformance converge interop bench install check format clean
+.PHONY: help build test-build demo test test-long conformance converge interop model bench install check format clean
 
 help:
 	@echo "make demo                  build and run the main job: captured orders into an Iceberg table, then the lesson's MERGE"
@@ -12,6 +12,7 @@ help:
 	@echo "make conformance DIR=d     run any folder of conformance records"
 	@echo "make converge DIR=d        run any folder of captured change streams to their final state"
 	@echo "make interop               Spark, PyIceberg and DuckDB read what frazil wrote, and the reverse (Java 17, Maven)"
+	@echo "make model SEED=n COUNT=n   random tables and statements against a row-by-row model (SPARK=k: Spark reads k of the tables)"
 	@echo "make bench CASE=2|start    frazil beside Spark, Sail and DuckDB-iceberg"
 	@echo "make install PREFIX=/usr/local"
 	@echo "make check                 layers and format"
@@ -51,6 +52,12 @@ converge: test-build
 interop: build
 	@tools/deps.sh interop
 	@python3 test/interop/run_interop.py --frazil build/frazil
+
+SEED ?= 1
+COUNT ?= 500
+SPARK ?= 0
+model: build
+	@python3 test/model/run_model.py --frazil build/frazil --seed $(SEED) --count $(COUNT) --jobs $(JOBS) --spark $(SPARK)
 
 bench: build
 	@tools/deps.sh interop

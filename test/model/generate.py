@@ -1,0 +1,297 @@
+"""Random tables and statements."""
+import expressions as ex
+from statements import Alter, Clause, Create, Delete, Insert, Merge, Source, Table, Update
+from values import (ARRAY, ARRAY_OF_STRUCT, BIGINT, BINARY, BOOLEAN, DATE, DECIMALS, DEEP, DOUBLE, FLOAT, INT, INTEGERS, MAP, NTZ, STRING, STRUCT,
+                    TIMESTAMP, can_store, is_nested, random_value)
+
+KEYS = [INT, INT, BIGINT, BIGINT, STRING, DATE, ("decimal", 9, 0), ("decimal", 18, 6), TIMESTAMP, BINARY]
+TYPES = [INT, BIGINT, STRING, STRING, DOUBLE, FLOAT, DATE, TIMESTAMP, NTZ, BOOLEAN, BINARY, STRUCT, DEEP, ARRAY, ARRAY_OF_STRUCT, MAP] + DECIMALS
+NO_BUCKET = ("float", "double", "boolean")
+
+
+def random_transform(rng, name, type_):
+    """(source column, kind, DDL text), or None."""
+    if is_nested(type_) or type_[0] in ("float", "double"):
+        return None
+    choices = [f"{name}"]
+    if type_[0] not in NO_BUCKET:
+        choices += [f"bucket({rng.choice([1, 2, 5])}, {name})"] * 2
+    if type_[0] in ("int", "bigint", "decimal", "string", "binary"):
+        choices.append(f"truncate({rng.choice([1, 3, 10])}, {name})")
+    if type_[0] in ("date", "timestamp", "timestamp_ntz"):
+        choices += [f"years({name})", f"months({name})", f"days({name})"]
+    if type_[0] in ("timestamp", "timestamp_ntz"):
+        choices.append(f"hours({name})")
+    return (name, type_, rng.choice(choices))
+
+
+def random_properties(rng):
+    version = rng.choice([1, 2, 2, 2, 3, 3, 3])
+    out = {"format-version": str(version)}
+    for operation in ("merge", "update", "delete"):
+        if version > 1 and rng.random() < 0.6:
+            out[f"write.{operation}.mode"] = "merge-on-read"
+    if rng.random() < 0.4:
+        out["write.delete.granularity"] = rng.choice(["file", "partition"])
+    if rng.random() < 0.3:
+        out["write.target-file-size-bytes"] = str(rng.choice([1, 2000, 20000]))
+    if rng.random() < 0.4:
+        out["write.parquet.row-group-size-bytes"] = str(rng.choice([1, 1000, 10000]))
+    if rng.random() < 0.4:
+        out["write.parquet.page-size-bytes"] = str(rng.choice([1, 200, 2000]))
+    if rng.random() < 0.3:
+        out["write.parquet.page-row-limit"] = str(rng.choice([1, 7, 50]))
+    if rng.random() < 0.15:
+        out["write.parquet.dict-size-bytes"] = str(rng.choice([1, 64]))
+    if rng.random() < 0.3:
+        out["write.parquet.compression-codec"] = rng.choice(["snappy", "gzip", "uncompressed", "zstd", "lz4", "brotli"])
+    if rng.random() < 0.2:
+        out["write.metadata.metrics.default"] = rng.choice(["none", "counts", "truncate(3)", "full"])
+    if rng.random() < 0.3:
+        for name in ("k", "c1", "c2"):
+            out[f"write.parquet.bloom-filter-enabled.column.{name}"] = "true"
+    if rng.random() < 0.15:
+        out["commit.manifest.min-count-to-merge"] = "2"
+    if rng.random() < 0.1:
+        out["write.distribution-mode"] = rng.choice(["none", "hash", "range"])
+    return out
+
+
+def random_create(rng):
+    fields = [("k", rng.choice(KEYS))] + [(f"c{i}", rng.choice(TYPES)) for i in range(1, rng.randint(2, 6))]
+    spec = []
+    if rng.random() < 0.6:
+        for name, type_ in rng.sample(fields, min(len(fields), rng.randint(1, 2))):
+            transform = random_transform(rng, name, type_)
+            spec += [transform] if transform else []
+    return Create(fields, spec, random_properties(rng))
+
+
+def near(rng, type_):
+    """A type whose values can be stored in the type, mostly itself."""
+    if rng.random() < 0.8 or is_nested(type_):
+        return type_
+    options = {"int": [BIGINT, ("decimal", 9, 0), DOUBLE], "bigint": [INT, ("decimal", 18, 6)], "double": [FLOAT, INT], "float": [INT], "string": [INT, DATE, BOOLEAN],
+               "date": [TIMESTAMP], "timestamp": [DATE], "decimal": [INT, ("decimal", 18, 6), BIGINT]}
+    return rng.choice(options.get(type_[0], [type_]))
+
+
+def random_rows(rng, fields, n, edges=0.06):
+    nulls = rng.choice([0, 0.05, 0.15, 0.5])
+    rows = [[random_value(rng, t, nulls, edges) for _, t in fields] for _ in range(n)]
+    if rows and rng.random() < 0.3:
+        rows += [rng.choice(rows) for _ in range(rng.randint(1, 3))]
+    return rows
+
+
+def row_count(rng):
+    r = rng.random()
+    return 0 if r < 0.03 else rng.randint(100, 400) if r > 0.95 else rng.randint(40, 100) if r > 0.85 else rng.randint(1, 25)
+
+
+def random_insert(rng, table):
+    if rng.random() < 0.8:
+        names, fields = None, table.fields
+    else:
+        fields = rng.sample(table.fields, rng.randint(1, len(table.fields)))
+        names = [f.name for f in fields]
+    typed = [(f"x{i}", near(rng, f.type)) for i, f in enumerate(fields)]
+    return Insert(Source(typed, random_rows(rng, typed, row_count(rng), rng.choice([0, 0.03])), rng.random() < 0.1), names)
+
+
+def random_assignments(rng, table, columns, everything=False):
+    fields = list(table.fields)
+    if not everything:
+        fields = rng.sample(fields, rng.randint(1, min(3, len(fields))))
+    out = [(f.name, ex.random_expression(rng, columns, f.type)) for f in fields]
+    if rng.random() < 0.01:
+        victim = rng.randrange(len(out))
+        field = table.field(out[victim][0])
+        if field.type != STRING and not is_nested(field.type):
+            out[victim] = (field.name, ex.Literal("text", STRING))
+    return out
+
+
+def random_update(rng, table):
+    where = None if rng.random() < 0.05 else ex.random_predicate(rng, table.columns(), pushed=True)
+    return Update(random_assignments(rng, table, table.columns()), where)
+
+
+def random_delete(rng, table):
+    return Delete(ex.random_predicate(rng, table.columns(), pushed=True))
+
+
+def key_pair(rng, t, s):
+    """An equality of two columns whose types can be compared, sometimes through casts."""
+    operator = "<=>" if rng.random() < 0.2 else "="
+    a, b = t, s
+    if t.type in INTEGERS and s.type == STRING:
+        return ex.compare(operator, ex.Call(STRING, "CAST({0} AS STRING)", [t], str), s)
+    if t.type in INTEGERS and rng.random() < 0.1:
+        a, b = [ex.Call(STRING, "CAST({0} AS STRING)", [x], str) for x in (t, s)]
+    elif t.type == INT and rng.random() < 0.1:
+        a = ex.Call(BIGINT, "CAST({0} AS BIGINT)", [t], int)
+    return ex.compare(operator, *((a, b) if rng.random() < 0.7 else (b, a)))
+
+
+def random_on(rng, table, source):
+    t, s = table.columns(), {c.name: c for c in source.columns()}
+    r = rng.random()
+    if r < 0.03:
+        return ex.Literal(rng.random() < 0.3, BOOLEAN)
+    atoms = []
+    if r < 0.93:
+        atoms.append(key_pair(rng, next((c for c in t if c.name == "k"), t[0]), s["k"]) if "k" in s and any(c.name == "k" for c in t)
+                     else ex.random_predicate(rng, t, True, 1))
+    if r > 0.75:
+        more = [c for c in t if c.name != "k" and c.name in s and s[c.name].type == c.type and c.type[0] not in ("map", "float", "double")]
+        if more:
+            c = rng.choice(more)
+            nested = is_nested(c.type)
+            atoms.append(ex.compare("=" if nested else rng.choice(["=", "=", "<=>", "<", ">="]), c, s[c.name]))
+    if rng.random() < 0.2:
+        atoms.append(ex.random_predicate(rng, t, True, 1))
+    if rng.random() < 0.12:
+        atoms.append(ex.random_predicate(rng, list(s.values()), depth=1))
+    if not atoms:
+        return ex.random_predicate(rng, t + list(s.values()), True, 1)
+    if len(atoms) == 1:
+        return atoms[0]
+    return ex.Logic("OR" if rng.random() < 0.06 else "AND", atoms)
+
+
+def random_clauses(rng, table, source):
+    t, s = table.columns(), source.columns()
+    star = {f.name for f in table.fields} <= {n for n, _ in source.fields}
+    kinds = rng.choice([["matched"], ["not matched"], ["by source"], ["matched", "not matched"], ["matched", "not matched"], ["matched", "not matched"],
+                        ["matched", "by source"], ["not matched", "by source"], ["matched", "not matched", "by source"], ["matched", "not matched", "by source"]])
+    out = []
+    for kind in kinds:
+        n = rng.choice([1, 1, 1, 2, 3])
+        seen = {"matched": t + s, "not matched": s, "by source": t}[kind]
+        for i in range(n):
+            last = i == n - 1
+            condition = None if last and rng.random() < 0.6 else ex.random_predicate(rng, seen, depth=rng.randint(0, 2))
+            if kind == "not matched":
+                full = rng.random() < 0.7
+                assignments = None if star and rng.random() < 0.5 else random_assignments(rng, table, s, everything=full)
+                out.append(Clause(kind, "insert", condition, assignments))
+            elif rng.random() < 0.3:
+                out.append(Clause(kind, "delete", condition, []))
+            else:
+                is_star = kind == "matched" and star and rng.random() < 0.3
+                out.append(Clause(kind, "update", condition, None if is_star else random_assignments(rng, table, seen)))
+    return out
+
+
+def random_source(rng, table):
+    fields = []
+    for f in table.fields:
+        type_ = near(rng, f.type) if f.name != "k" else f.type
+        if f.name == "k":
+            if f.type in INTEGERS and rng.random() < 0.25:
+                type_ = rng.choice([INT, BIGINT, STRING, ("decimal", 9, 0)])
+            fields.append((f.name, type_))
+        elif rng.random() < 0.85:
+            fields.append((f.name, type_))
+    if rng.random() < 0.3:
+        fields.append(("op", STRING))
+    if not fields:
+        fields.append(("op", STRING))
+    if rng.random() < 0.2:
+        rng.shuffle(fields)
+    rows = random_rows(rng, fields, 0 if rng.random() < 0.04 else rng.randint(1, 30 if rng.random() < 0.2 else 8), rng.choice([0, 0, 0.04]))
+    key = next((i for i, (n, _) in enumerate(fields) if n == "k"), None)
+    if key is not None and rng.random() < 0.75:  # one row a key, so that the cardinality rule stays quiet
+        seen, unique = set(), []
+        for row in rows:
+            if row[key] is None or repr(row[key]) not in seen:
+                seen.add(repr(row[key]))
+                unique.append(row)
+        rows = unique
+    return Source(fields, rows, rng.random() < 0.15)
+
+
+def random_merge(rng, table):
+    source = random_source(rng, table)
+    return Merge(source, random_on(rng, table, source), random_clauses(rng, table, source))
+
+
+def set_property(key, value):
+    def change(table):
+        table.properties[key] = value
+        if key == "format-version":
+            if int(value) == 3 and table.version < 3:
+                table.ids_known = False
+            table.version = int(value)
+    def checks(table):
+        return (key != "format-version" or int(value) >= table.version) and not (value == "merge-on-read" and table.version == 1)
+    return Alter(f"SET TBLPROPERTIES ('{key}'='{value}')", change, checks)
+
+
+def random_alter(rng, table):
+    used = {s[0] for s in table.spec}
+    kind = rng.choice(["add", "add", "drop", "rename", "widen", "spec add", "spec drop", "mode", "mode", "upgrade", "upgrade", "order", "granularity"])
+    if kind == "add":
+        name, type_ = f"c{table.next_id}_{rng.randint(0, 9)}", rng.choice(TYPES)
+        return Alter(f"ADD COLUMN {name} {ex.ddl(type_)}", lambda t: t.add_field(name, type_), lambda t: all(f.name != name for f in t.fields))
+    if kind == "drop":
+        free = [f.name for f in table.fields if f.name not in used and f.name != "k" and f.name != table.properties.get("ordered")]
+        if len(free) > 1:
+            name = rng.choice(free)
+            return Alter(f"DROP COLUMN {name}", lambda t: t.fields.remove(t.field(name)), lambda t: any(f.name == name for f in t.fields))
+    if kind == "rename":
+        free = [f.name for f in table.fields if f.name not in used and f.name != "k" and f.name != table.properties.get("ordered")]
+        if free:
+            name, new = rng.choice(free), f"r{rng.randint(0, 999)}"
+            def rename(t):
+                i = next(i for i, f in enumerate(t.fields) if f.name == name)
+                t.fields[i] = type(t.fields[i])(t.fields[i].id, new, t.fields[i].type)
+            return Alter(f"RENAME COLUMN {name} TO {new}", rename, lambda t: any(f.name == name for f in t.fields))
+    if kind == "widen":
+        wider = [(f, BIGINT if f.type == INT else DOUBLE if f.type == FLOAT else ("decimal", min(38, f.type[1] + 4), f.type[2]))
+                 for f in table.fields if f.type in (INT, FLOAT) or f.type[0] == "decimal" and f.type[1] < 38]
+        if wider:
+            field, type_ = rng.choice(wider)
+            name, old = field.name, field.type
+            def widen(t):
+                i = next(i for i, f in enumerate(t.fields) if f.name == name)
+                t.fields[i] = type(t.fields[i])(t.fields[i].id, name, type_)
+            return Alter(f"ALTER COLUMN {name} TYPE {ex.ddl(type_)}", widen, lambda t: any(f.name == name and f.type == old for f in t.fields))
+    if kind == "spec add":
+        free = [f for f in table.fields if f.name not in used]
+        transform = random_transform(rng, *(lambda f: (f.name, f.type))(rng.choice(free))) if free else None
+        if transform:
+            return Alter(f"ADD PARTITION FIELD {transform[2]}", lambda t: t.spec.append(transform), lambda t: any(f.name == transform[0] for f in t.fields))
+    if kind == "spec drop" and table.spec:
+        transform = rng.choice(table.spec)
+        return Alter(f"DROP PARTITION FIELD {transform[2]}", lambda t: t.spec.remove(transform), lambda t: transform in t.spec)
+    if kind == "upgrade" and table.version < 3:
+        return set_property("format-version", str(rng.randint(table.version + 1, 3)))
+    if kind == "granularity":
+        return set_property("write.delete.granularity", rng.choice(["file", "partition"]))
+    if kind == "order":
+        f = rng.choice(table.fields)
+        if not is_nested(f.type):
+            def order(t):
+                t.properties["ordered"] = f.name
+            return Alter(f"WRITE ORDERED BY {f.name} {rng.choice(['ASC', 'DESC NULLS LAST'])}", order, lambda t: any(g.name == f.name for g in t.fields))
+    operation = rng.choice(["merge", "update", "delete"])
+    return set_property(f"write.{operation}.mode", "copy-on-write" if table.version == 1 else rng.choice(["copy-on-write", "merge-on-read"]))
+
+
+def random_case(rng):
+    """CREATE TABLE and 5 to 10 statements behind it."""
+    table = Table()
+    out = [random_create(rng)]
+    out[0].shape(table)
+    out.append(random_insert(rng, table))
+    for _ in range(rng.randint(4, 9)):
+        r = rng.random()
+        statement = (random_insert if r < 0.15 else random_update if r < 0.28 else random_delete if r < 0.4 else random_alter if r < 0.55 else random_merge)(rng, table)
+        if isinstance(statement, Alter):
+            if statement.checks is not None and not statement.checks(table):
+                continue
+            statement.shape(table)
+        out.append(statement)
+    return out
