@@ -193,7 +193,9 @@ enum fz_code fz_change_insert(const struct fz_change_context *context, const str
         FZ_TRY(choose_removed(&in, bound->overwrite_filter, dynamic, err));
     }
     fill_stats(&in, &stats);
-    FZ_TRY(commit(&in, bound->overwrite ? FZ_COMMIT_OVERWRITE : FZ_COMMIT_APPEND, dynamic, bound->overwrite ? "overwrite" : NULL, &stats, err));
+    // An overwrite by filter that adds nothing is recorded as "delete"; one of partitions always as "overwrite" (iceberg-facts 8.1).
+    const char *operation = !bound->overwrite ? NULL : dynamic || in.n_added > 0 ? "overwrite" : "delete";
+    FZ_TRY(commit(&in, bound->overwrite ? FZ_COMMIT_OVERWRITE : FZ_COMMIT_APPEND, dynamic, operation, &stats, err));
     stats.seconds = (double)(fz_monotonic_us() - started_us) / 1e6;
 out:
     if (rc == FZ_OK) {

@@ -174,7 +174,7 @@ static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *typ
             f->doc = e->text;
         } else if (e->kind == EDIT_REQUIRED) {
             if (e->required && !f->required) {
-                return fz_fail_cond(err, FZ_SCHEMA_MISMATCH, "", "column %s holds NULLs as far as the table knows: it cannot become NOT NULL", f->name);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "", "column %s holds NULLs as far as the table knows: it cannot become NOT NULL", f->name);
             }
             f->required = e->required;
         } else {
@@ -245,7 +245,7 @@ static enum fz_code change_columns(struct builder *b, const struct fz_ast_stmt *
                 return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "column %s: column defaults cannot be declared for Iceberg tables", d->name);
             }
             if (d->not_null) {
-                return fz_fail_cond(err, FZ_INVALID_ARG, "", "Incompatible change: cannot add required column %s: existing rows would have no value", d->name);
+                return fz_fail_cond(err, FZ_SCHEMA_MISMATCH, "", "Incompatible change: cannot add required column %s: existing rows would have no value", d->name);
             }
             struct edit e = {.kind = EDIT_ADD, .path = d->path.parts, .n_path = d->path.n > 0 ? d->path.n - 1 : 0, .first = d->first, .after = d->after};
             e.field = (struct fz_field){.name = d->name, .type = d->type, .doc = d->comment};
@@ -422,16 +422,16 @@ static enum fz_code write_order(struct builder *b, const struct fz_ast_stmt *a, 
     order->order_id = a->n_transforms == 0 ? 0 : -1;
     order->fields = fields;
     order->n_fields = a->n_transforms;
-    // ORDERED BY sorts over all writers (range), LOCALLY and DISTRIBUTED BY do not, UNORDERED gives the mode back.
-    const char *value = a->distributed_by_partition ? "hash" : a->unordered || a->ordered_locally ? "none" : "range";
+    // ORDERED BY sorts over all writers (range), DISTRIBUTED BY PARTITION hashes, UNORDERED does neither; LOCALLY leaves the mode as it is.
+    const char *value = a->distributed_by_partition ? "hash" : a->unordered ? "none" : "range";
     *mode = (struct fz_property){"write.distribution-mode", value};
-    if (!(a->distributed_by_partition && a->n_transforms == 0)) {
-        add(b, FZ_UPDATE_ADD_SORT_ORDER)->u.order = order;
-        add(b, FZ_UPDATE_SET_DEFAULT_SORT_ORDER)->u.id = -1;
+    add(b, FZ_UPDATE_ADD_SORT_ORDER)->u.order = order;
+    add(b, FZ_UPDATE_SET_DEFAULT_SORT_ORDER)->u.id = -1;
+    if (!a->ordered_locally || a->distributed_by_partition) {
+        struct fz_update *u = add(b, FZ_UPDATE_SET_PROPERTIES);
+        u->u.properties.items = mode;
+        u->u.properties.n = 1;
     }
-    struct fz_update *u = add(b, FZ_UPDATE_SET_PROPERTIES);
-    u->u.properties.items = mode;
-    u->u.properties.n = 1;
 out:
     return rc;
 }

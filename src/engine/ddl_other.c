@@ -1,4 +1,6 @@
 // Temporary views, namespaces, USE.
+#include <stdlib.h>
+
 #include "base/text.h"
 #include "engine/engine_priv.h"
 
@@ -83,7 +85,8 @@ enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err) {
         if (exists) {
             return a->if_not_exists ? FZ_OK : fz_fail_cond(err, FZ_EXISTS, "SCHEMA_ALREADY_EXISTS", "the namespace %s is there already", ns.levels[ns.n_levels - 1]);
         }
-        struct fz_property *items = fz_arena_array(&s->arena, a->n_properties + 2, sizeof *items);
+        struct fz_property *items = fz_arena_array(&s->arena, a->n_properties + 3, sizeof *items);
+        const char *user = getenv("USER");
         size_t n = 0;
         if (items == NULL) {
             return fz_fail_nomem(err, sizeof *items);
@@ -94,6 +97,7 @@ enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err) {
         if (a->comment != NULL) {
             items[n++] = (struct fz_property){"comment", a->comment};
         }
+        items[n++] = (struct fz_property){"owner", user ? user : "root"};
         for (size_t i = 0; i < a->n_properties; i++) {
             items[n++] = a->properties[i];
         }

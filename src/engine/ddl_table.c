@@ -223,8 +223,8 @@ static const struct fz_catalog_vtable STAGED = {.type = "staged", .load = staged
 
 // The query of CTAS as an insert: its output columns are the table's, casts included.
 static enum fz_code insert_query(struct fz_statement *s, struct fz_catalog *staged, const struct fz_table_name *name, struct fz_metadata *metadata,
-                                 struct fz_sql_query *query, struct fz_err *err) {
-    struct fz_bound_insert bound = {.query = query};
+                                 struct fz_sql_query *query, bool replaces, struct fz_err *err) {
+    struct fz_bound_insert bound = {.query = query, .overwrite = replaces};
     struct fz_change_target target = {.catalog = staged, .name = *name, .store = s->engine->store, .metadata = metadata};
     return fz_execute_insert(s, &bound, &target, err);
 }
@@ -279,7 +279,7 @@ static enum fz_code create_or_replace(struct fz_statement *s, struct fz_catalog 
             .n_updates = n_updates,
             .uuid = prepared->table_uuid,
         };
-        FZ_TRY(insert_query(s, &staged.base, name, prepared, query, err));
+        FZ_TRY(insert_query(s, &staged.base, name, prepared, query, current != NULL, err));
     } else if (current != NULL) {
         struct fz_requirement same = {.kind = FZ_REQUIRE_UUID, .text = current->table_uuid};
         FZ_TRY(catalog->vtable->commit(catalog, name, &same, 1, updates, n_updates, &done, err));

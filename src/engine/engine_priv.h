@@ -136,7 +136,12 @@ enum fz_code fz_ddl_create_view(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_drop_view(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err); // CREATE, DROP, ALTER
 enum fz_code fz_ddl_use(struct fz_statement *s, struct fz_err *err);
+// Columns of an answer, all text unless said: "name" or "name:boolean"; then its rows, NULL for NULL.
+enum fz_code fz_answer_begin(struct fz_statement *s, struct fz_answer *answer, const char *const *names, size_t n, struct fz_err *err);
+enum fz_code fz_answer_add(struct fz_answer *answer, struct fz_err *err, const char *a, const char *b, const char *c);
 enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);     // SHOW …
+enum fz_code fz_show_properties(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
+enum fz_code fz_show_create(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
 enum fz_code fz_describe(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // DESCRIBE …
 enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
 // Partition fields of CREATE TABLE / ALTER TABLE items. Names as Spark gives them in CREATE TABLE (id_bucket, s_trunc, ts_day).

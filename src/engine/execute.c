@@ -206,6 +206,10 @@ static enum fz_code run_truncate(struct fz_statement *s, struct fz_err *err) {
     struct fz_engine_table *t;
     struct fz_change_stats stats;
     FZ_TRY(fz_engine_load_table(s, &s->ast->name, &t, err));
+    if (s->ast->n_partition > 0) {
+        return fz_fail_cond(err, FZ_INVALID_ARG, "INVALID_PARTITION_OPERATION.PARTITION_MANAGEMENT_IS_UNSUPPORTED",
+                            "TRUNCATE TABLE takes no PARTITION here: use DELETE FROM %s WHERE …", t->name.name);
+    }
     struct fz_sql_table table = {.handle = t, .name = t->name.name, .is_iceberg_table = t->kind == FZ_TABLE_DATA};
     struct fz_change_target target;
     FZ_TRY(target_of(&table, s->engine, &target, err));

@@ -263,6 +263,22 @@ out:
     return rc;
 }
 
+static enum fz_code partition_columns(struct fz_statement *s, const struct fz_engine_table *t, struct fz_sql_table *out, struct fz_err *err) {
+    const struct fz_partition_spec *spec = fz_metadata_spec(t->metadata, t->metadata->default_spec_id);
+    size_t n = spec != NULL ? spec->n_fields : 0;
+    int32_t *ids = fz_arena_array(&s->arena, n, sizeof *ids);
+    if (ids == NULL) {
+        return fz_fail_nomem(err, n * sizeof *ids);
+    }
+    out->partition_ids = ids;
+    for (size_t i = 0; i < n; i++) {
+        if (spec->fields[i].transform.kind == FZ_TRANSFORM_IDENTITY) {
+            ids[out->n_partition_ids++] = spec->fields[i].source_id;
+        }
+    }
+    return FZ_OK;
+}
+
 static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     static const struct {
@@ -331,6 +347,7 @@ static enum fz_code resolve_table(struct fz_statement *s, const struct fz_ast_re
     out->fields = t->schema->type->fields;
     out->n_fields = t->schema->type->n_fields;
     FZ_TRY(hidden_columns(s, t, out, err));
+    FZ_TRY(partition_columns(s, t, out, err));
 out:
     fz_buf_dispose(&name);
     return rc;

@@ -17,6 +17,8 @@ struct fz_sql_table {
     size_t n_hidden;
     bool is_iceberg_table;        // may be the target of a row-level change
     bool evolves;                 // MERGE WITH SCHEMA EVOLUTION may change its schema
+    const int32_t *partition_ids; // source columns of identity partition fields: what PARTITION (…) of INSERT may name
+    size_t n_partition_ids;
     int32_t last_column_id;       // highest field id ever given; new columns go on from here
     bool is_view;
     const char *duck_relation;    // file sources: printed instead of fz_scan(id), e.g. read_parquet('…'); columns are then matched by name

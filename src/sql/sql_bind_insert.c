@@ -7,8 +7,8 @@ struct insert {
     const struct fz_ast_stmt *stmt;
     struct fz_bound_insert *out;
     struct fz_sql_query *input;
-    size_t *input_of;               // per target column: input column + 1, 0 none
-    const struct fz_expr **fixed;   // per target column: value of a static partition, or NULL
+    size_t *input_of; // per target column: input column + 1, 0 none
+    const struct fz_expr **fixed; // per target column: value of a static partition, or NULL
     bool by_name;
 };
 
@@ -43,7 +43,8 @@ static enum fz_code bind_target(struct insert *c) {
         return rc;
     }
     if (view != NULL || c->out->target.is_view || !c->out->target.is_iceberg_table) {
-        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_INSERT.RDD_BASED", "`%s` is not a table that takes rows", rel.name.parts[rel.name.n - 1]);
+        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_INSERT.RDD_BASED",
+                            "`%s` is not a table that takes rows", rel.name.parts[rel.name.n - 1]);
     }
     return FZ_OK;
 }
@@ -90,8 +91,10 @@ static enum fz_code replace_defaults(struct insert *c, const struct fz_ast_query
             }
             const struct fz_field *f = &c->out->target.fields[ix];
             if (f->required && f->write_default == NULL) {
-                return fz_fail_cond(b->err, FZ_INVALID_ARG, "NO_DEFAULT_COLUMN_VALUE_AVAILABLE", "Can't determine the default value for `%s` since it is not nullable and it has no default value",
-                                    f->name);
+                return fz_fail_cond(
+                    b->err, FZ_INVALID_ARG, "NO_DEFAULT_COLUMN_VALUE_AVAILABLE",
+                    "Can't determine the default value for `%s` since it is not nullable and it has no default value",
+                    f->name);
             }
             struct fz_ast_expr *lit = fz_arena_memdup(b->arena, rows[i][j], sizeof *lit);
             struct fz_value null = fz_value_null(fz_sql_type(FZ_TYPE_UNKNOWN));
@@ -113,11 +116,18 @@ static enum fz_code bind_partition(struct insert *c) {
     for (size_t i = 0; i < c->stmt->n_partition; i++) {
         const struct fz_ast_name *name = &c->stmt->partition[i].column;
         int ix = column_ix(t, name->parts[name->n - 1]);
-        if (ix < 0) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "NON_PARTITION_COLUMN", "PARTITION clause cannot contain the non-partition column `%s`", name->parts[name->n - 1]);
+        bool is_partition = false;
+        for (size_t k = 0; ix >= 0 && k < t->n_partition_ids; k++) {
+            is_partition |= t->partition_ids[k] == t->fields[ix].id;
+        }
+        if (!is_partition) {
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "NON_PARTITION_COLUMN",
+                                "PARTITION clause cannot contain the non-partition column `%s`",
+                                name->parts[name->n - 1]);
         }
         if (c->fixed[ix] != NULL) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "DUPLICATE_KEY", "Found duplicate keys `%s` in PARTITION", name->parts[name->n - 1]);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "DUPLICATE_KEY", "Found duplicate keys `%s` in PARTITION",
+                                name->parts[name->n - 1]);
         }
         if (c->stmt->partition[i].value == NULL) {
             continue; // dynamic
@@ -133,8 +143,11 @@ static enum fz_code bind_partition(struct insert *c) {
 }
 
 static enum fz_code arity(struct insert *c, size_t have, size_t want) {
-    return fz_bind_type_error(&c->b, have < want ? "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS" : "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
-                              "Cannot write to `%s`: the table takes %zu column(s), the query gives %zu", c->out->target.name ? c->out->target.name : "?", want, have);
+    return fz_bind_type_error(&c->b,
+                              have < want ? "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS"
+                                          : "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+                              "Cannot write to `%s`: the table takes %zu column(s), the query gives %zu",
+                              c->out->target.name ? c->out->target.name : "?", want, have);
 }
 
 static enum fz_code by_list(struct insert *c) { // INSERT INTO t (a, b)
@@ -148,7 +161,8 @@ static enum fz_code by_list(struct insert *c) { // INSERT INTO t (a, b)
             return unknown_column(c, &name);
         }
         if (c->input_of[ix] > 0 || c->fixed[ix] != NULL) {
-            return fz_fail_cond(b->err, FZ_EXISTS, "COLUMN_ALREADY_EXISTS", "The column `%s` is listed twice", c->stmt->columns[i]);
+            return fz_fail_cond(b->err, FZ_EXISTS, "COLUMN_ALREADY_EXISTS", "The column `%s` is listed twice",
+                                c->stmt->columns[i]);
         }
         c->input_of[ix] = i + 1;
     }
@@ -161,10 +175,12 @@ static enum fz_code by_names(struct insert *c) {
     for (size_t i = 0; i < c->input->n_columns; i++) {
         int ix = column_ix(t, c->input->columns[i].name);
         if (ix < 0 || c->fixed[ix] != NULL) {
-            return fz_bind_type_error(&c->b, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS", "Cannot write extra columns `%s`", c->input->columns[i].name);
+            return fz_bind_type_error(&c->b, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS",
+                                      "Cannot write extra columns `%s`", c->input->columns[i].name);
         }
         if (c->input_of[ix] > 0) {
-            return fz_fail_cond(c->b.err, FZ_INVALID_ARG, "INCOMPATIBLE_DATA_FOR_TABLE.AMBIGUOUS_COLUMN_NAME", "The input has several columns named `%s`", c->input->columns[i].name);
+            return fz_fail_cond(c->b.err, FZ_INVALID_ARG, "INCOMPATIBLE_DATA_FOR_TABLE.AMBIGUOUS_COLUMN_NAME",
+                                "The input has several columns named `%s`", c->input->columns[i].name);
         }
         c->input_of[ix] = i + 1;
     }
@@ -202,7 +218,8 @@ static enum fz_code build(struct insert *c) {
             v = fz_expr_column(b->arena, leaf, (int32_t)c->input_of[i], in->name, in->type, !in->required);
         } else if (v == NULL) {
             if (f->required && f->write_default == NULL) {
-                return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA", "Cannot find data for the output column `%s`", f->name);
+                return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA",
+                                          "Cannot find data for the output column `%s`", f->name);
             }
             v = fz_bind_default(b, f);
         }
@@ -259,7 +276,8 @@ static enum fz_code push_ctes(struct insert *c) {
     return FZ_OK;
 }
 
-enum fz_code fz_sql_bind_insert(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_stmt *stmt, struct fz_bound_insert **out, struct fz_err *err) {
+enum fz_code fz_sql_bind_insert(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_stmt *stmt,
+                                struct fz_bound_insert **out, struct fz_err *err) {
     struct insert c = {.b = {.arena = arena, .env = env, .err = err, .next_relation = 2}, .stmt = stmt};
     fz_binder *b = &c.b;
     FZ_ALLOC(b, c.out, struct fz_bound_insert, 1);

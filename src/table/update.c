@@ -302,8 +302,7 @@ static enum fz_code remove_ref(struct builder *b, const char *name) {
         }
     }
     if (strcmp(name, "main") == 0) {
-        m->current_snapshot_id = -1;
-        m->n_snapshot_log = 0;
+        m->current_snapshot_id = -1; // the log stays: it is the history of what main was
     }
     return FZ_OK;
 }
