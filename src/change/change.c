@@ -314,6 +314,8 @@ static void dispose(struct fz_change *c) {
     if (c->target_scan_id != 0) {
         fz_duck_unregister(c->context->duck, c->target_scan_id);
     }
+    fz_source_unref(c->target_source);
+    fz_scan_keys_unref(c->keys);
     fz_table_writer_free(c->writer);
     fz_scan_plan_unref(c->plan);
     fz_free(c->added);

@@ -32,6 +32,8 @@ struct fz_change {
     const struct fz_field *source_fields;
     size_t n_source_fields;
     int64_t source_rows;
+    struct fz_scan_keys *keys; // of the source, for the target's scan; NULL: all target rows are wanted
+    struct fz_source *target_source;
     // match
     const struct fz_expr *prune_filter;   // over target columns; NULL: none
     struct fz_scan_plan *plan;

@@ -92,7 +92,6 @@ static enum fz_code collect_needed(struct fz_change *c, struct needed *needed, s
 static enum fz_code register_target(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct needed needed = {0};
-    struct fz_source *source = NULL;
     FZ_TRY(collect_needed(c, &needed, err));
     struct fz_scan_source_options options = {
         .plan = c->plan,
@@ -100,11 +99,11 @@ static enum fz_code register_target(struct fz_change *c, struct fz_err *err) {
         .fields = needed.fields,
         .n_fields = needed.n,
         .cancel = c->context->cancel,
+        .keys = c->keys,
     };
-    FZ_TRY(fz_scan_source_new(&options, &source, err));
-    FZ_TRY(fz_duck_register(c->context->duck, source, &c->target_scan_id, err));
+    FZ_TRY(fz_scan_source_new(&options, &c->target_source, err));
+    FZ_TRY(fz_duck_register(c->context->duck, c->target_source, &c->target_scan_id, err));
 out:
-    fz_source_unref(source);
     fz_free(needed.fields);
     return rc;
 }

@@ -1,5 +1,5 @@
-// The source of a MERGE: run once into a temporary table, then asked for the range of its keys, which becomes the filter that
-// prunes the target.
+// The source of a MERGE: run once into a temporary table, then asked for its keys. Their ranges (and small sets) become the filter
+// that prunes the target's files; the keys themselves go to the scan, which leaves out what can hold none of them.
 #include <inttypes.h>
 
 #include "change/change_priv.h"
@@ -37,6 +37,7 @@ struct key_pair {
     const struct fz_expr *column; // COLUMN of relation 0
     const struct fz_expr *value;  // over relation 1 only
     bool null_safe;
+    bool in_order; // min and max of the values bound all equal rows
 };
 
 // The target column below casts that keep order and lose nothing (int -> long).
@@ -70,12 +71,9 @@ static bool as_key_pair(const struct fz_expr *conjunct, struct key_pair *out) {
     }
     for (int side = 0; side < 2; side++) {
         const struct fz_expr *column = plain_column(conjunct->args[side]), *value = conjunct->args[1 - side];
-        if (column != NULL && fz_expr_relations(value) == 2 && has_range(column->type) && has_range(value->type)) {
-            bool same = fz_type_equal(column->type, value->type, false, false);
-            if (same || (fz_type_is_integer(column->type) && fz_type_is_integer(value->type))) {
-                *out = (struct key_pair){column, value, conjunct->kind == FZ_EXPR_NULL_EQ};
-                return true;
-            }
+        if (column != NULL && fz_expr_relations(value) == 2 && fz_scan_key_type_ok(column->type, value->type)) {
+            *out = (struct key_pair){column, value, conjunct->kind == FZ_EXPR_NULL_EQ, has_range(column->type) && has_range(value->type)};
+            return true;
         }
     }
     return false;
@@ -97,16 +95,39 @@ static struct fz_value fit(const struct fz_type *type, struct fz_value v) {
     return v;
 }
 
-// column IN (the source's keys), when there are few of them; NULL in *out when there are too many.
-static enum fz_code key_set(struct fz_change *c, const struct key_pair *pair, const struct fz_expr **out, struct fz_err *err) {
+// WHERE with the conjuncts of ON over the source alone: other source rows match nothing.
+static enum fz_code print_source_conjuncts(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_expr *conjuncts[MAX_CONJUNCTS];
+    size_t n = fz_expr_conjuncts(c->bound->on, conjuncts, MAX_CONJUNCTS);
+    const char *before = " WHERE ";
+    for (size_t i = 0; i < n && n <= MAX_CONJUNCTS; i++) {
+        if (fz_expr_relations(conjuncts[i]) == 2) {
+            fz_buf_puts(sql, before);
+            FZ_TRY(fz_sql_print_expr(sql, conjuncts[i], err));
+            before = " AND ";
+        }
+    }
+out:
+    return rc;
+}
+
+static const struct fz_expr *literal_of(struct fz_change *c, const struct key_pair *pair, const struct fz_value *value) {
+    struct fz_value v = fit(pair->column->type, *value);
+    const struct fz_value *copy = fz_value_copy(&c->arena, &v);
+    return copy != NULL ? fz_expr_literal(&c->arena, copy) : NULL;
+}
+
+// The distinct texts of a source column, when there are few; *n above MAX_KEY_SET: too many.
+static enum fz_code small_text_set(struct fz_change *c, const struct key_pair *pair, const struct fz_expr **args, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
     struct fz_duck_result *result = NULL;
-    const struct fz_expr *args[MAX_KEY_SET + 1] = {pair->column};
-    size_t n = 1;
     fz_buf_puts(&sql, "SELECT DISTINCT k FROM (SELECT ");
     FZ_TRY(fz_sql_print_expr(&sql, pair->value, err));
-    fz_buf_printf(&sql, " AS k FROM fz_src AS r1) WHERE k IS NOT NULL LIMIT %d", MAX_KEY_SET + 1);
+    fz_buf_puts(&sql, " AS k FROM fz_src AS r1");
+    FZ_TRY(print_source_conjuncts(c, &sql, err));
+    fz_buf_printf(&sql, ") WHERE k IS NOT NULL LIMIT %d", MAX_KEY_SET + 1);
     FZ_TRY(fz_buf_check(&sql, err));
     struct fz_field field = {.id = 1, .name = "k", .type = pair->value->type};
     FZ_TRY(fz_duck_query(c->context->duck, sql.ptr, &field, 1, &result, err));
@@ -115,21 +136,10 @@ static enum fz_code key_set(struct fz_change *c, const struct key_pair *pair, co
         if (batch == NULL) {
             break;
         }
-        for (size_t i = 0; i < batch->n_rows; i++) {
-            if (n > MAX_KEY_SET) {
-                goto out; // too many: the range alone
-            }
-            struct fz_value v = fit(pair->column->type, fz_value_at(&batch->columns[0], i, NULL));
-            const struct fz_value *copy = fz_value_copy(&c->arena, &v);
-            args[n] = copy ? fz_expr_literal(&c->arena, copy) : NULL;
-            if (args[n++] == NULL) {
-                rc = fz_fail_nomem(err, sizeof v);
-                goto out;
-            }
+        for (size_t i = 0; i < batch->n_rows && *n <= MAX_KEY_SET; i++) {
+            struct fz_value v = fz_value_at(&batch->columns[0], i, NULL);
+            args[(*n)++] = literal_of(c, pair, &v);
         }
-    }
-    if (n > 1) {
-        *out = fz_expr_op(&c->arena, FZ_EXPR_IN, fz_type_primitive(FZ_TYPE_BOOLEAN), args, n);
     }
 out:
     fz_duck_result_free(result);
@@ -137,45 +147,95 @@ out:
     return rc;
 }
 
-// One query for the number of source rows and the range of every key; then each pair as a filter on its column.
-static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs, size_t n, const struct fz_expr **filter, struct fz_err *err) {
+// column IN (the source's keys), when there are few of them; NULL in *out when there are too many.
+static enum fz_code key_set(struct fz_change *c, size_t ix, const struct key_pair *pair, const struct fz_expr **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_buf sql = {0};
-    struct fz_field fields[1 + 3 * MAX_KEYS];
-    struct fz_value values[1 + 3 * MAX_KEYS];
-    const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG), *boolean = fz_type_primitive(FZ_TYPE_BOOLEAN);
-    fields[0] = (struct fz_field){.id = 1, .name = "n", .type = lng};
-    fz_buf_puts(&sql, "SELECT count(*)");
-    for (size_t i = 0; i < n; i++) {
-        static const char *const aggregates[3] = {"min", "max", "count"};
-        for (size_t k = 0; k < 3; k++) {
-            fields[1 + 3 * i + k] =
-                (struct fz_field){.id = (int32_t)(2 + 3 * i + k), .name = aggregates[k], .type = k < 2 ? pairs[i].value->type : lng};
-            fz_buf_printf(&sql, ", %s(", aggregates[k]);
-            FZ_TRY(fz_sql_print_expr(&sql, pairs[i].value, err));
-            fz_buf_putc(&sql, ')');
+    const struct fz_expr *args[MAX_KEY_SET + 2] = {pair->column};
+    struct fz_scan_key_facts facts;
+    size_t n = 0;
+    fz_scan_keys_facts(c->keys, ix, &facts);
+    if (facts.n_distinct < 0 || facts.n_distinct > MAX_KEY_SET) {
+        return FZ_OK; // the range alone
+    }
+    if (facts.sorted != NULL) {
+        for (; n < (size_t)facts.n_distinct; n++) {
+            struct fz_value v = {.type = pair->value->type};
+            if (v.type->id == FZ_TYPE_DECIMAL) {
+                v.u.i128 = fz_i128_of(facts.sorted[n]);
+            } else {
+                v.u.i64 = facts.sorted[n];
+            }
+            args[n + 1] = literal_of(c, pair, &v);
+        }
+    } else {
+        FZ_TRY(small_text_set(c, pair, args + 1, &n, err));
+    }
+    for (size_t i = 1; i <= n; i++) {
+        if (args[i] == NULL) {
+            return fz_fail_nomem(err, sizeof *args);
         }
     }
+    if (n > 0 && n <= MAX_KEY_SET) {
+        *out = fz_expr_op(&c->arena, FZ_EXPR_IN, fz_type_primitive(FZ_TYPE_BOOLEAN), args, n + 1);
+        rc = *out == NULL ? fz_fail_nomem(err, sizeof **out) : FZ_OK;
+    }
+out:
+    return rc;
+}
+
+struct key_sink {
+    struct fz_sink base;
+    struct fz_scan_keys *keys;
+};
+static enum fz_code push_keys(struct fz_sink *base, const struct fz_batch *batch, struct fz_err *err) {
+    return fz_scan_keys_add(((struct key_sink *)base)->keys, batch, err);
+}
+
+// One pass over the source's rows for the keys of all pairs.
+static enum fz_code collect_keys(struct fz_change *c, const struct key_pair *pairs, size_t n, struct fz_err *err) {
+    static const struct fz_sink_vtable vtable = {.push = push_keys};
+    enum fz_code rc = FZ_OK;
+    struct fz_buf sql = {0};
+    struct fz_field fields[MAX_KEYS];
+    struct fz_scan_key_column columns[MAX_KEYS];
+    fz_buf_puts(&sql, "SELECT ");
+    for (size_t i = 0; i < n; i++) {
+        fields[i] = (struct fz_field){.id = (int32_t)i + 1, .name = "k", .type = pairs[i].value->type};
+        columns[i] = (struct fz_scan_key_column){pairs[i].column->u.column.field_id, pairs[i].column->type, pairs[i].value->type, pairs[i].null_safe};
+        fz_buf_puts(&sql, i > 0 ? ", " : "");
+        FZ_TRY(fz_sql_print_expr(&sql, pairs[i].value, err));
+    }
     fz_buf_puts(&sql, " FROM fz_src AS r1");
+    FZ_TRY(print_source_conjuncts(c, &sql, err));
     FZ_TRY(fz_buf_check(&sql, err));
-    bool found;
-    FZ_TRY(fz_duck_query_row(c->context->duck, sql.ptr, fields, 1 + 3 * n, &c->arena, values, &found, err));
-    c->source_rows = values[0].u.i64;
+    FZ_TRY(fz_scan_keys_new(columns, n, c->context->budget, &c->keys, err));
+    struct key_sink sink = {.base = {&vtable}, .keys = c->keys};
+    FZ_TRY(fz_duck_run_into(c->context->duck, sql.ptr, fields, n, &sink.base, &c->source_rows, err));
+    FZ_TRY(fz_scan_keys_seal(c->keys, err));
+out:
+    fz_buf_dispose(&sql);
+    return rc;
+}
+
+// Each pair as a filter on its column.
+static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs, size_t n, const struct fz_expr **filter, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_type *boolean = fz_type_primitive(FZ_TYPE_BOOLEAN);
     for (size_t i = 0; i < n; i++) {
         const struct key_pair *p = &pairs[i];
-        bool has_nulls = values[3 + 3 * i].u.i64 < c->source_rows;
-        if (values[1 + 3 * i].is_null && !(p->null_safe && has_nulls)) {
-            continue; // no key at all: nothing matches; the join finds that out for nothing
+        struct fz_scan_key_facts facts;
+        fz_scan_keys_facts(c->keys, i, &facts);
+        bool has_nulls = facts.n_nulls > 0;
+        if (!p->in_order || (!facts.has_range && !(p->null_safe && has_nulls))) {
+            continue; // no key at all: nothing matches; the scan leaves everything out
         }
         const struct fz_expr *range = NULL;
-        if (!values[1 + 3 * i].is_null) {
-            struct fz_value min = fit(p->column->type, values[1 + 3 * i]), max = fit(p->column->type, values[2 + 3 * i]);
+        if (facts.has_range) {
+            struct fz_value min = fit(p->column->type, facts.min), max = fit(p->column->type, facts.max);
             range = fz_expr_and(&c->arena, compare(&c->arena, FZ_EXPR_GE, p->column, &min), compare(&c->arena, FZ_EXPR_LE, p->column, &max));
-            if (c->source_rows <= 100000) {
-                const struct fz_expr *set = NULL;
-                FZ_TRY(key_set(c, p, &set, err));
-                range = set != NULL ? fz_expr_and(&c->arena, range, set) : range;
-            }
+            const struct fz_expr *set = NULL;
+            FZ_TRY(key_set(c, i, p, &set, err));
+            range = set != NULL ? fz_expr_and(&c->arena, range, set) : range;
         }
         if (p->null_safe && has_nulls) {
             const struct fz_expr *is_null = fz_expr_op(&c->arena, FZ_EXPR_IS_NULL, boolean, &p->column, 1);
@@ -184,7 +244,6 @@ static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs
         *filter = fz_expr_and(&c->arena, *filter, range);
     }
 out:
-    fz_buf_dispose(&sql);
     return rc;
 }
 
@@ -213,7 +272,10 @@ enum fz_code fz_change_prune_filter(struct fz_change *c, struct fz_err *err) {
     if (c->bound->kind != FZ_STMT_MERGE || n_pairs == 0) {
         return FZ_OK;
     }
-    enum fz_code rc = key_ranges(c, pairs, n_pairs, &filter, err);
+    enum fz_code rc = FZ_OK;
+    FZ_TRY(collect_keys(c, pairs, n_pairs, err));
+    rc = key_ranges(c, pairs, n_pairs, &filter, err);
     c->prune_filter = filter;
+out:
     return rc;
 }

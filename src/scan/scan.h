@@ -6,6 +6,7 @@
 #include "data/expr.h"
 #include "data/stream.h"
 #include "format/puffin/puffin.h"
+#include "scan/scan_keys.h"
 #include "table/manifest.h"
 
 // Field ids of columns that are not in the schema. The first six are Iceberg's metadata columns; the last is frazil's own.
@@ -69,7 +70,20 @@ struct fz_scan_source_options {
     struct fz_positions *const *skip;
     struct fz_cancel *cancel;
     int max_threads;
+    // Keys that rows must have (may be NULL; a reference is taken; sealed): files, row groups and pages that can hold none are left
+    // out, of the rest the key columns are read first and the other columns only where a row is left. A row without a key may still
+    // come. Not together with keep_deleted.
+    struct fz_scan_keys *keys;
 };
+// What a source has read and left out so far, level by level. Files of the plan only; those that planning left out are counted there.
+struct fz_scan_counters {
+    int64_t files, files_by_keys;                                       // looked at; left out by their bounds
+    int64_t row_groups, row_groups_by_range, row_groups_by_keys, row_groups_by_bloom;
+    int64_t pages, pages_by_keys;                                       // of key columns with a page index that was asked
+    int64_t rows, rows_by_keys;                                         // decoded keys; of these without a match
+    int64_t bytes, bytes_read;                                          // column chunks wanted of all row groups; asked of the store
+};
+void fz_scan_source_counters(const struct fz_source *source, struct fz_scan_counters *out);
 enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err);
 
 #endif

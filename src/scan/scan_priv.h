@@ -124,6 +124,24 @@ enum fz_code fz_name_mapping_field(const struct fz_name_mapping *mapping, const 
                                    const struct fz_field *field, struct fz_arena *arena, const struct fz_field **out,
                                    struct fz_err *err);
 
+// scan_keys_prune.c: files, row groups and pages that can hold one of the keys.
+enum fz_scan_verdict { FZ_SCAN_KEEP, FZ_SCAN_NOT_BY_KEYS, FZ_SCAN_NOT_BY_BLOOM };
+bool fz_scan_keys_may_match_file(const struct fz_scan_keys *keys, const struct fz_data_file *file);
+enum fz_code fz_scan_keys_may_match_group(const struct fz_scan_keys *keys, struct fz_parquet_file *file,
+                                          size_t row_group, struct fz_cancel *cancel, enum fz_scan_verdict *out,
+                                          struct fz_err *err);
+struct fz_scan_row_range {
+    int64_t start, end; // rows of a row group, end not included
+};
+struct fz_scan_rows { // of a row group, by its page index; not `known`: all rows
+    bool known;
+    struct fz_scan_row_range *ranges;
+    size_t n, n_pages, n_pages_out;
+};
+enum fz_code fz_scan_keys_pages(const struct fz_scan_keys *keys, struct fz_parquet_file *file, size_t row_group,
+                                struct fz_cancel *cancel, struct fz_arena *arena, struct fz_scan_rows *out,
+                                struct fz_err *err);
+
 // scan_column.c: filling and thinning columns.
 enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value,
                                    struct fz_err *err);

@@ -28,6 +28,12 @@ struct scan_source {
     struct morsel *queue;
     size_t n_queue, queue_cap; // a stack would mix files; taken from `queue_head` on
     size_t queue_head;
+
+    struct fz_scan_keys *keys; // NULL: all rows
+    struct { // as in struct fz_scan_counters
+        _Atomic int64_t files, files_by_keys, row_groups, row_groups_by_range, row_groups_by_keys, row_groups_by_bloom;
+        _Atomic int64_t pages, pages_by_keys, rows, rows_by_keys, bytes, bytes_read;
+    } counters;
 };
 
 enum slot_kind { SLOT_FILE, SLOT_CONSTANT, SLOT_POS, SLOT_DELETED, SLOT_ROW_ID, SLOT_SEQUENCE };
@@ -57,7 +63,15 @@ struct scan_reader {
 
     struct morsel morsel;
     bool has_morsel;
-    struct fz_parquet_reader *parquet;
+    struct fz_parquet_reader *parquet; // the key columns, or all when there are no keys
+    struct fz_parquet_reader *rest; // the other columns, read where a key was found; NULL: there are none
+    size_t n_first; // how many of the fields are read by `parquet`; the rest by `rest`
+    size_t key_of[FZ_SCAN_MAX_KEYS], n_keys; // for the first n_keys read fields: which key
+    bool no_key; // a column that is not in the file has a value that no key has
+    bool bytes_counted; // those of `rest`
+    struct fz_arena rows_arena;
+    struct fz_scan_rows rows; // of the row group, by its page index
+    size_t next_range;
     struct fz_field *read_fields;
     size_t *read_columns; // what each read field is: asked column, or n_fields + index in extra
     size_t n_read;
@@ -65,7 +79,7 @@ struct scan_reader {
     int64_t next_pos, end_pos; // without a parquet reader: rows still to make up
 
     struct fz_buf key;
-    uint8_t mark[FZ_BATCH_ROWS];
+    uint8_t mark[FZ_BATCH_ROWS], keep[FZ_BATCH_ROWS];
     uint32_t selection[FZ_BATCH_ROWS];
 };
 
@@ -102,13 +116,38 @@ static bool row_group_may_match(const struct scan_source *source, const struct f
     return may;
 }
 
+// Row groups without ids are matched by name, which pruning does not do.
+static enum fz_code judge_row_group(struct scan_source *source, struct fz_parquet_file *file, size_t row_group,
+                                    bool *may, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    enum fz_scan_verdict verdict = FZ_SCAN_KEEP;
+    source->counters.row_groups++;
+    *may = row_group_may_match(source, file, row_group);
+    if (!*may) {
+        source->counters.row_groups_by_range++;
+    } else if (source->keys && fz_parquet_file_has_ids(file)) {
+        FZ_TRY(fz_scan_keys_may_match_group(source->keys, file, row_group, source->cancel, &verdict, err));
+        source->counters.row_groups_by_keys += verdict == FZ_SCAN_NOT_BY_KEYS;
+        source->counters.row_groups_by_bloom += verdict == FZ_SCAN_NOT_BY_BLOOM;
+        *may = verdict == FZ_SCAN_KEEP;
+    }
+out:
+    return rc;
+}
+
 static bool claim_file(struct scan_source *source, size_t *out) { // under the lock
     while (source->next_file < source->plan->base.n_files) {
         size_t ix = source->next_file++;
-        if (!source->only_files || source->only_files[ix]) {
-            *out = ix;
-            return true;
+        if (source->only_files && !source->only_files[ix]) {
+            continue;
         }
+        source->counters.files++;
+        if (source->keys && !fz_scan_keys_may_match_file(source->keys, &source->plan->base.files[ix].entry->file)) {
+            source->counters.files_by_keys++;
+            continue;
+        }
+        *out = ix;
+        return true;
     }
     return false;
 }
@@ -119,7 +158,8 @@ static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, str
     const struct fz_pq_file *meta = fz_parquet_file_meta(file);
     int64_t first_row = 0;
     for (size_t g = 0; g < meta->n_row_groups; g++) {
-        bool may = row_group_may_match(source, file, g);
+        bool may = false;
+        FZ_TRY(judge_row_group(source, file, g, &may, err));
         pthread_mutex_lock(&source->lock);
         if (may) {
             if (source->queue_head == source->n_queue) {
@@ -370,6 +410,34 @@ out:
     return rc;
 }
 
+// Puts the columns that have keys to the front of what is read; where such a column is constant in the file, asks at once.
+static void order_by_keys(struct scan_reader *reader) {
+    const struct fz_scan_keys *keys = reader->source->keys;
+    reader->n_keys = 0;
+    reader->no_key = false;
+    for (size_t k = 0; keys && k < fz_scan_keys_count(keys); k++) {
+        int32_t id = fz_scan_keys_column(keys, k)->field_id;
+        for (size_t c = 0; c < reader->n_fields; c++) {
+            if (reader->fields[c]->id == id && reader->slots[c].kind == SLOT_CONSTANT) {
+                reader->no_key = reader->no_key || !fz_scan_keys_has(keys, k, &reader->slots[c].constant);
+            }
+        }
+        for (size_t i = reader->n_keys; i < reader->n_read; i++) {
+            size_t column = reader->read_columns[i];
+            if (column < reader->n_fields && reader->fields[column]->id == id) {
+                struct fz_field field = reader->read_fields[i];
+                reader->read_fields[i] = reader->read_fields[reader->n_keys];
+                reader->read_columns[i] = reader->read_columns[reader->n_keys];
+                reader->read_fields[reader->n_keys] = field;
+                reader->read_columns[reader->n_keys] = column;
+                reader->key_of[reader->n_keys++] = k;
+                break;
+            }
+        }
+    }
+    reader->n_first = reader->n_keys > 0 ? reader->n_keys : reader->n_read;
+}
+
 static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct fz_parquet_file *parquet,
                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -401,6 +469,7 @@ static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct
     if (state->n_groups > 0) {
         FZ_TRY(plan_groups(reader, parquet, err));
     }
+    order_by_keys(reader);
 out:
     if (rc != FZ_OK) {
         reader->file_ix = SIZE_MAX;
@@ -415,10 +484,45 @@ static void drop_morsel(struct scan_reader *reader) {
         fz_parquet_reader_close(reader->parquet);
         reader->parquet = NULL;
     }
+    if (reader->rest) {
+        fz_parquet_reader_close(reader->rest);
+        reader->rest = NULL;
+    }
     if (reader->has_morsel && reader->morsel.file) {
         fz_parquet_file_unref(reader->morsel.file);
     }
     reader->has_morsel = false;
+}
+
+static enum fz_code open_parquet(struct scan_reader *reader, const struct morsel *morsel, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = reader->source;
+    bool has_ids = fz_parquet_file_has_ids(morsel->file);
+    struct fz_parquet_read read = {
+        .fields = reader->read_fields, .n_fields = reader->n_first, .row_group = morsel->row_group, .by_name = !has_ids};
+    fz_arena_dispose(&reader->rows_arena);
+    reader->rows = (struct fz_scan_rows){0};
+    reader->next_range = 0;
+    if (reader->n_keys > 0 && has_ids) {
+        FZ_TRY(fz_scan_keys_pages(source->keys, morsel->file, morsel->row_group, source->cancel, &reader->rows_arena,
+                                  &reader->rows, err));
+        source->counters.pages += (int64_t)reader->rows.n_pages;
+        source->counters.pages_by_keys += (int64_t)reader->rows.n_pages_out;
+    }
+    read.deferred = reader->rows.known && reader->rows.n == 0;
+    FZ_TRY(fz_parquet_reader_open(morsel->file, &read, source->cancel, &reader->parquet, err));
+    source->counters.bytes += fz_parquet_reader_bytes(reader->parquet);
+    source->counters.bytes_read += read.deferred ? 0 : fz_parquet_reader_bytes(reader->parquet);
+    if (reader->n_first < reader->n_read) {
+        read.fields = reader->read_fields + reader->n_first;
+        read.n_fields = reader->n_read - reader->n_first;
+        read.deferred = true;
+        reader->bytes_counted = false;
+        FZ_TRY(fz_parquet_reader_open(morsel->file, &read, source->cancel, &reader->rest, err));
+        source->counters.bytes += fz_parquet_reader_bytes(reader->rest);
+    }
+out:
+    return rc;
 }
 
 // Equality deletes of any file make the file needed; whether there are some is known per file.
@@ -444,12 +548,10 @@ static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) 
     reader->end_pos =
         morsel->first_row + (morsel->file ? fz_parquet_file_meta(morsel->file)->row_groups[morsel->row_group].num_rows
                                           : source->plan->base.files[morsel->file_ix].entry->file.record_count);
-    if (reader->n_read > 0) {
-        struct fz_parquet_read read = {.fields = reader->read_fields,
-                                       .n_fields = reader->n_read,
-                                       .row_group = morsel->row_group,
-                                       .by_name = !fz_parquet_file_has_ids(morsel->file)};
-        FZ_TRY(fz_parquet_reader_open(morsel->file, &read, source->cancel, &reader->parquet, err));
+    if (reader->no_key) {
+        reader->next_pos = reader->end_pos; // nothing to be found
+    } else if (reader->n_read > 0) {
+        FZ_TRY(open_parquet(reader, morsel, err));
     }
 out:
     return rc;
@@ -459,30 +561,110 @@ static struct fz_column *column_at(struct scan_reader *reader, struct fz_batch *
     return ix < reader->n_fields ? &batch->columns[ix] : &reader->extra.columns[ix - reader->n_fields];
 }
 
-// Rows of the morsel into the columns that come from the file. The columns are lent to the parquet reader by value, so that it
-// decodes into the caller's storage.
-static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, int64_t *first_pos,
-                              struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    if (!reader->parquet) {
-        int64_t left = reader->end_pos - reader->next_pos;
-        *n_rows = left > FZ_BATCH_ROWS ? FZ_BATCH_ROWS : left > 0 ? (size_t)left : 0;
-        *first_pos = reader->next_pos;
-        reader->next_pos += (int64_t)*n_rows;
-        return FZ_OK;
-    }
-    struct fz_batch lent = {.n_columns = reader->n_read, .columns = reader->read_batch};
-    for (size_t i = 0; i < reader->n_read; i++) {
+// Rows into the columns [from, to) of those that are read. The columns are lent to the parquet reader by value, so that it decodes
+// into the caller's storage.
+static enum fz_code read_columns(struct scan_reader *reader, struct fz_parquet_reader *parquet, size_t from, size_t to,
+                                 struct fz_batch *batch, size_t max_rows, size_t *n_rows, int64_t *first_pos,
+                                 struct fz_err *err) {
+    struct fz_batch lent = {.n_columns = to - from, .columns = reader->read_batch + from};
+    for (size_t i = from; i < to; i++) {
         struct fz_column *column = column_at(reader, batch, reader->read_columns[i]);
         fz_column_reset(column);
-        lent.columns[i] = *column;
+        reader->read_batch[i] = *column;
     }
-    rc = fz_parquet_reader_next(reader->parquet, &lent, first_pos, err);
-    for (size_t i = 0; i < reader->n_read; i++) { // also after an error: storage may have moved
-        *column_at(reader, batch, reader->read_columns[i]) = lent.columns[i];
+    enum fz_code rc = fz_parquet_reader_next_upto(parquet, &lent, max_rows, first_pos, err);
+    for (size_t i = from; i < to; i++) { // also after an error: storage may have moved
+        *column_at(reader, batch, reader->read_columns[i]) = reader->read_batch[i];
     }
     *n_rows = rc == FZ_OK ? lent.n_rows : 0;
     return rc;
+}
+
+// Passes over pages without keys; *most: rows to the end of the range at hand, 0 at the end of the row group.
+static enum fz_code next_rows(struct scan_reader *reader, size_t *most, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    int64_t at = reader->next_pos - reader->morsel.first_row;
+    if (!reader->rows.known) {
+        return FZ_OK;
+    }
+    while (reader->next_range < reader->rows.n && reader->rows.ranges[reader->next_range].end <= at) {
+        reader->next_range++;
+    }
+    if (reader->next_range == reader->rows.n) {
+        *most = 0;
+        return FZ_OK;
+    }
+    const struct fz_scan_row_range *range = &reader->rows.ranges[reader->next_range];
+    if (range->start > at) {
+        FZ_TRY(fz_parquet_reader_skip(reader->parquet, range->start - at, err));
+        if (reader->rest) {
+            FZ_TRY(fz_parquet_reader_skip(reader->rest, range->start - at, err));
+        }
+        reader->next_pos += range->start - at;
+        at = range->start;
+    }
+    *most = range->end - at < (int64_t)*most ? (size_t)(range->end - at) : *most;
+out:
+    return rc;
+}
+
+// Key-first: the key columns of so many rows, then the others only when a row is left. *n_left: rows that have keys.
+static enum fz_code read_by_keys(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, size_t *n_left,
+                                 int64_t *first_pos, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = reader->source;
+    size_t most = FZ_BATCH_ROWS, n = 0, same = 0;
+    *n_rows = *n_left = 0;
+    if (reader->rest && fz_parquet_reader_batch_rows(reader->rest) < most) {
+        most = fz_parquet_reader_batch_rows(reader->rest); // long lists
+    }
+    FZ_TRY(next_rows(reader, &most, err));
+    if (most == 0) {
+        return FZ_OK;
+    }
+    FZ_TRY(read_columns(reader, reader->parquet, 0, reader->n_first, batch, most, &n, first_pos, err));
+    size_t left = n;
+    memset(reader->keep, 1, n);
+    for (size_t i = 0; i < reader->n_keys && left > 0; i++) {
+        const struct fz_column *column = column_at(reader, batch, reader->read_columns[i]);
+        left = fz_scan_keys_filter(source->keys, reader->key_of[i], column, n, reader->keep);
+    }
+    reader->next_pos += (int64_t)n;
+    source->counters.rows += (int64_t)n;
+    source->counters.rows_by_keys += (int64_t)(n - left);
+    *n_rows = n;
+    *n_left = left;
+    if (reader->rest && left == 0) {
+        FZ_TRY(fz_parquet_reader_skip(reader->rest, (int64_t)n, err));
+    } else if (reader->rest) {
+        source->counters.bytes_read += reader->bytes_counted ? 0 : fz_parquet_reader_bytes(reader->rest);
+        reader->bytes_counted = true;
+        FZ_TRY(read_columns(reader, reader->rest, reader->n_first, reader->n_read, batch, n, &same, first_pos, err));
+        if (same != n) {
+            rc = fz_fail(err, FZ_BUG, "%zu rows of the key columns, %zu of the others", n, same);
+        }
+    }
+out:
+    return rc;
+}
+
+// Rows of the morsel into the columns that come from the file. `keep` is filled when the source has keys.
+static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, size_t *n_left,
+                              int64_t *first_pos, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (reader->parquet && reader->n_keys > 0) {
+        return read_by_keys(reader, batch, n_rows, n_left, first_pos, err);
+    }
+    if (reader->parquet) {
+        rc = read_columns(reader, reader->parquet, 0, reader->n_first, batch, FZ_BATCH_ROWS, n_rows, first_pos, err);
+        *n_left = *n_rows;
+        return rc;
+    }
+    int64_t left = reader->end_pos - reader->next_pos;
+    *n_rows = *n_left = left > FZ_BATCH_ROWS ? FZ_BATCH_ROWS : left > 0 ? (size_t)left : 0;
+    *first_pos = reader->next_pos;
+    reader->next_pos += (int64_t)*n_rows;
+    return FZ_OK;
 }
 
 static void mark_positions(struct scan_reader *reader, const struct fz_positions *positions, size_t n,
@@ -515,10 +697,10 @@ static void mark_sorted(struct scan_reader *reader, const struct fz_scan_file_st
     }
 }
 
-enum { MARK_DELETED = 1, MARK_SKIPPED = 2 };
+enum { MARK_DELETED = 1, MARK_SKIPPED = 2, MARK_NO_KEY = 4 };
 
-static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos,
-                              bool *any, struct fz_err *err) {
+static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, size_t n_left,
+                              int64_t first_pos, bool *any, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     *any = false;
     memset(reader->mark, 0, n);
@@ -546,6 +728,12 @@ static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch
         }
     }
     mark_positions(reader, reader->skip, n, first_pos, MARK_SKIPPED, any);
+    if (n_left < n) {
+        *any = true;
+        for (size_t r = 0; r < n; r++) {
+            reader->mark[r] |= reader->keep[r] ? 0 : MARK_NO_KEY;
+        }
+    }
 out:
     return rc;
 }
@@ -570,7 +758,7 @@ static void fill_lineage(struct scan_reader *reader, struct fz_column *column, c
 static enum fz_code finish_batch(struct scan_reader *reader, struct fz_batch *batch, size_t n, int64_t first_pos,
                                  bool any, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    uint8_t out_when = reader->source->keep_deleted ? MARK_SKIPPED : MARK_DELETED | MARK_SKIPPED;
+    uint8_t out_when = reader->source->keep_deleted ? MARK_SKIPPED : MARK_DELETED | MARK_SKIPPED | MARK_NO_KEY;
     size_t live = n;
     if (any) {
         live = 0;
@@ -591,6 +779,12 @@ static enum fz_code finish_batch(struct scan_reader *reader, struct fz_batch *ba
             continue; // nothing to take out
         case SLOT_POS:
             fz_column_reset(column);
+            if (live < n) {
+                for (size_t r = 0; r < live; r++) {
+                    ((int64_t *)column->data)[r] = first_pos + reader->selection[r];
+                }
+                continue;
+            }
             fz_scan_fill_positions(column, n, first_pos);
             break;
         case SLOT_DELETED:
@@ -622,7 +816,7 @@ static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batc
     struct scan_reader *reader = ptr;
     batch->n_rows = 0;
     while (batch->n_rows == 0) {
-        size_t n = 0;
+        size_t n = 0, n_left = 0;
         int64_t first_pos = 0;
         bool any = false;
         FZ_TRY(fz_cancel_check(source->cancel, err));
@@ -632,12 +826,14 @@ static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batc
                 return FZ_OK;
             }
         }
-        FZ_TRY(read_rows(reader, batch, &n, &first_pos, err));
+        FZ_TRY(read_rows(reader, batch, &n, &n_left, &first_pos, err));
         if (n == 0) {
             drop_morsel(reader);
+        }
+        if (n_left == 0) {
             continue;
         }
-        FZ_TRY(mark_rows(reader, batch, n, first_pos, &any, err));
+        FZ_TRY(mark_rows(reader, batch, n, n_left, first_pos, &any, err));
         FZ_TRY(finish_batch(reader, batch, n, first_pos, any, err));
     }
 out:
@@ -660,6 +856,7 @@ static void close_reader(struct fz_source *base, void *ptr) {
     drop_morsel(reader);
     fz_batch_dispose(&reader->extra);
     fz_arena_dispose(&reader->file_arena);
+    fz_arena_dispose(&reader->rows_arena);
     fz_buf_dispose(&reader->key);
     fz_free(reader->fields);
     fz_free(reader);
@@ -706,6 +903,7 @@ static void free_source(struct fz_source *base) {
     if (source->plan) {
         fz_scan_plan_unref(&source->plan->base);
     }
+    fz_scan_keys_unref(source->keys);
     pthread_cond_destroy(&source->changed);
     pthread_mutex_destroy(&source->lock);
     fz_arena_dispose(&source->arena);
@@ -742,6 +940,7 @@ enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, st
     source->store = options->store;
     source->cancel = options->cancel;
     source->keep_deleted = options->keep_deleted;
+    source->keys = options->keys ? fz_scan_keys_ref(options->keys) : NULL;
     source->only_files = options->only_files;
     source->skip = options->skip;
     struct fz_field *fields = fz_arena_memdup(&source->arena, options->fields, options->n_fields * sizeof *fields);
@@ -766,4 +965,22 @@ out:
         free_source(&source->base);
     }
     return rc;
+}
+
+void fz_scan_source_counters(const struct fz_source *base, struct fz_scan_counters *out) {
+    const struct scan_source *source = (const struct scan_source *)base;
+    *out = (struct fz_scan_counters){
+        .files = source->counters.files,
+        .files_by_keys = source->counters.files_by_keys,
+        .row_groups = source->counters.row_groups,
+        .row_groups_by_range = source->counters.row_groups_by_range,
+        .row_groups_by_keys = source->counters.row_groups_by_keys,
+        .row_groups_by_bloom = source->counters.row_groups_by_bloom,
+        .pages = source->counters.pages,
+        .pages_by_keys = source->counters.pages_by_keys,
+        .rows = source->counters.rows,
+        .rows_by_keys = source->counters.rows_by_keys,
+        .bytes = source->counters.bytes,
+        .bytes_read = source->counters.bytes_read,
+    };
 }

@@ -24,7 +24,7 @@ struct fz_parquet_reader {
     struct span *spans;
     size_t n_spans;
     struct fz_ticket *ticket;
-    bool ready; // bytes are there
+    bool submitted, ready; // bytes are asked for; are there
     int64_t rows_done;
     size_t batch_rows;
 };
@@ -180,6 +180,7 @@ static int compare_leaves(const void *a, const void *b) {
 static enum fz_code submit(struct fz_parquet_reader *r, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_range *ranges = NULL;
+    r->submitted = true;
     if (r->n_leaves == 0) {
         r->ready = true;
         return FZ_OK;
@@ -222,6 +223,12 @@ out:
 static enum fz_code await_bytes(struct fz_parquet_reader *r, struct fz_err *err) {
     if (r->ready) {
         return FZ_OK;
+    }
+    if (!r->submitted) {
+        enum fz_code submit_rc = submit(r, err);
+        if (submit_rc != FZ_OK || r->ready) {
+            return submit_rc;
+        }
     }
     if (r->ticket == NULL) {
         return fz_fail(err, FZ_BUG, "%s: read again after a failed read", r->file->location);
@@ -288,7 +295,9 @@ enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct f
         }
     }
     r->batch_rows = choose_batch_rows(r);
-    FZ_TRY(submit(r, err));
+    if (!read->deferred) {
+        FZ_TRY(submit(r, err));
+    }
     *out = r;
 out:
     if (rc != FZ_OK) {
@@ -360,6 +369,18 @@ enum fz_code fz_parquet_reader_next_upto(struct fz_parquet_reader *r, struct fz_
     }
 out:
     return rc;
+}
+
+int64_t fz_parquet_reader_bytes(const struct fz_parquet_reader *r) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        bytes += r->leaves[i]->chunk->total_compressed_size;
+    }
+    return bytes;
+}
+
+size_t fz_parquet_reader_batch_rows(const struct fz_parquet_reader *r) {
+    return r->batch_rows;
 }
 
 enum fz_code fz_parquet_reader_skip(struct fz_parquet_reader *r, int64_t rows, struct fz_err *err) {

@@ -37,6 +37,7 @@ struct fz_parquet_read {
     size_t n_fields;
     size_t row_group;
     bool by_name;
+    bool deferred; // bytes are asked for by the first call of next, not at once
     // Special columns that are not in the file: field ids 2147483645 (_pos) are filled with the row's position in the file.
 };
 enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct fz_parquet_read *read, struct fz_cancel *cancel,
@@ -50,6 +51,8 @@ enum fz_code fz_parquet_reader_next_upto(struct fz_parquet_reader *reader, struc
 // Passes over the next `rows` rows (at most to the end of the row group). Pages of flat columns that hold only such rows are neither
 // inflated nor decoded; the work is done by the next call of next.
 enum fz_code fz_parquet_reader_skip(struct fz_parquet_reader *reader, int64_t rows, struct fz_err *err);
+int64_t fz_parquet_reader_bytes(const struct fz_parquet_reader *reader); // of the chunks it reads, compressed
+size_t fz_parquet_reader_batch_rows(const struct fz_parquet_reader *reader); // most rows that one call of next gives
 void fz_parquet_reader_close(struct fz_parquet_reader *reader);
 
 #endif

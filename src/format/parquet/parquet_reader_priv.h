@@ -101,6 +101,11 @@ bool fz_pqr_convert(const struct fz_pqr_conv *conv, const uint8_t *src, size_t n
 // One BYTE_ARRAY value to dst[i].
 bool fz_pqr_convert_bytes(const struct fz_pqr_conv *conv, const uint8_t *src, size_t len, void *dst, size_t i);
 
+// parquet_stats.c: a leaf outside of lists and maps; a bound of statistics or of the page index as a value (NULL: not usable).
+const struct fz_pqr_node *fz_pqr_find_leaf(const struct fz_pqr_node *node, int32_t field_id);
+struct fz_value *fz_pqr_bound(const struct fz_pqr_conv *conv, const struct fz_type *type, struct fz_str bytes,
+                              bool is_min, struct fz_arena *arena);
+
 // A string of the batch from memory with slack behind it.
 static inline void fz_pqr_put_string(struct fz_string *dst, const uint8_t *p, uint32_t len) {
     dst->length = len;

@@ -6,12 +6,12 @@
 #include "data/value.h"
 #include "format/parquet/parquet_reader_priv.h"
 
-static const struct fz_pqr_node *find_leaf(const struct fz_pqr_node *node, int32_t field_id) {
+const struct fz_pqr_node *fz_pqr_find_leaf(const struct fz_pqr_node *node, int32_t field_id) {
     if (node->kind == FZ_PQR_LEAF) {
         return node->field_id == field_id ? node : NULL;
     }
     for (size_t i = 0; i < node->n_children && node->kind == FZ_PQR_STRUCT; i++) {
-        const struct fz_pqr_node *found = find_leaf(&node->children[i], field_id);
+        const struct fz_pqr_node *found = fz_pqr_find_leaf(&node->children[i], field_id);
         if (found != NULL) {
             return found;
         }
@@ -26,7 +26,7 @@ static bool deprecated_order_is_known(const struct fz_pq_schema_element *e, cons
 }
 
 // One bound. Goes through the conversion that values take, in a column of one row.
-static struct fz_value *bound(const struct fz_pqr_conv *conv, const struct fz_type *type, struct fz_str bytes,
+struct fz_value *fz_pqr_bound(const struct fz_pqr_conv *conv, const struct fz_type *type, struct fz_str bytes,
                               bool is_min, struct fz_arena *arena) {
     uint8_t *copy = fz_arena_alloc(arena, bytes.len + FZ_PQR_SLACK);
     void *data = fz_arena_alloc(arena, 16);
@@ -65,7 +65,7 @@ static struct fz_value *bound(const struct fz_pqr_conv *conv, const struct fz_ty
 bool fz_parquet_file_stats(const struct fz_parquet_file *file, size_t row_group, int32_t field_id,
                            const struct fz_type *type, struct fz_arena *arena, struct fz_parquet_stats *out) {
     *out = (struct fz_parquet_stats){.value_count = -1, .null_count = -1};
-    const struct fz_pqr_node *leaf = find_leaf(&file->root, field_id);
+    const struct fz_pqr_node *leaf = fz_pqr_find_leaf(&file->root, field_id);
     struct fz_pqr_conv conv;
     if (row_group >= file->meta.n_row_groups || leaf == NULL || leaf->max_rep > 0 ||
         !fz_pqr_conv_choose(leaf->element, type, &conv)) {
@@ -80,8 +80,8 @@ bool fz_parquet_file_stats(const struct fz_parquet_file *file, size_t row_group,
     out->null_count = s->null_count <= chunk->num_values ? s->null_count : -1;
     bool usable = s->has_min && s->has_max && conv.op != FZ_PQR_OP_I96 && conv.op != FZ_PQR_OP_NULL;
     if (usable && (!s->deprecated || deprecated_order_is_known(leaf->element, &conv))) {
-        out->min = bound(&conv, type, s->min, true, arena);
-        out->max = bound(&conv, type, s->max, false, arena);
+        out->min = fz_pqr_bound(&conv, type, s->min, true, arena);
+        out->max = fz_pqr_bound(&conv, type, s->max, false, arena);
         out->has_min_max = out->min != NULL && out->max != NULL;
     }
     return out->has_min_max || out->null_count >= 0;

@@ -16,6 +16,8 @@ struct table {
     size_t n_data, n_deletes;
 };
 
+static int64_t page_rows; // 0: as the writer likes
+
 static void put_file(struct table *t, const char *path, const struct fz_field *fields, size_t n,
                      const struct fz_batch *batches, size_t n_batches, int64_t row_group_rows,
                      struct fz_data_file *out) {
@@ -28,6 +30,7 @@ static void put_file(struct table *t, const char *path, const struct fz_field *f
                                      .codec = FZ_PQ_ZSTD,
                                      .level = -1,
                                      .row_group_rows = row_group_rows,
+                                     .page_rows = page_rows,
                                      .default_metrics = FZ_METRICS_FULL};
     FZ_OK_OR_FAIL(fz_store_writer_open(t->store, path, &sink, &err), &err);
     FZ_OK_OR_FAIL(fz_parquet_writer_open(sink, &write, &writer, &err), &err);
@@ -455,11 +458,154 @@ static void what_is_wrong_is_said(void **state) {
     table_dispose(&t);
 }
 
+// Keys as a MERGE's source gives them.
+static struct fz_scan_keys *keys_of(const int64_t *ids, size_t n) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_scan_keys *keys = NULL;
+    struct fz_scan_key_column column = {.field_id = 1, .type = LONG, .value_type = LONG};
+    struct fz_field field = {.id = 1, .name = "k", .type = LONG};
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, &field, 1, FZ_BATCH_ROWS, &err), &err);
+    memcpy(batch.columns[0].data, ids, n * sizeof *ids);
+    batch.n_rows = n;
+    FZ_OK_OR_FAIL(fz_scan_keys_new(&column, 1, NULL, &keys, &err), &err);
+    FZ_OK_OR_FAIL(fz_scan_keys_add(keys, &batch, &err), &err);
+    FZ_OK_OR_FAIL(fz_scan_keys_seal(keys, &err), &err);
+    fz_batch_dispose(&batch);
+    return keys;
+}
+
+static size_t drain(struct fz_source *source, int64_t *ids, int64_t *positions, char (*texts)[16]) {
+    static const size_t columns[] = {0, 1, 2};
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_batch batch;
+    void *reader = NULL;
+    size_t n = 0;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, source->fields, 3, FZ_BATCH_ROWS, &err), &err);
+    FZ_OK_OR_FAIL(source->vtable->open(source, columns, 3, &reader, &err), &err);
+    for (;;) {
+        FZ_OK_OR_FAIL(source->vtable->next(source, reader, &batch, &err), &err);
+        for (size_t r = 0; r < batch.n_rows; r++, n++) {
+            const struct fz_string *s = &((struct fz_string *)batch.columns[1].data)[r];
+            bool valid = fz_column_is_valid(&batch.columns[1], r);
+            positions[n] = ((int64_t *)batch.columns[0].data)[r];
+            ids[n] = ((int64_t *)batch.columns[2].data)[r];
+            snprintf(texts[n], 16, "%.*s", valid ? (int)s->length : 4, valid ? fz_string_ptr(s) : "NULL");
+        }
+        if (batch.n_rows == 0) {
+            break;
+        }
+    }
+    source->vtable->close(source, reader);
+    fz_batch_dispose(&batch);
+    return n;
+}
+
+// Only rows with a key come, each with its own text and position; what can have none is not looked at.
+static void rows_are_read_by_their_keys(void **state) {
+    (void)state;
+    struct table t;
+    make_table(&t);
+    struct fz_scan_plan *plan = plan_of(&t, NULL);
+    // 3 and 4999 went by equality deletes, 3010 by the vector; 8 and 4000000 are in no file. 2 is deleted in A but lives in B.
+    static const int64_t KEYS[] = {3, 2, 8, 3007, 3010, 3011, 4999, 4000000};
+    struct fz_field fields[] = {{.id = FZ_ID_POS, .name = "p", .type = LONG},
+                                {.id = 2, .name = "s", .type = STRING},
+                                {.id = 1, .name = "id", .required = true, .type = LONG}};
+    struct fz_scan_source_options options = {
+        .plan = plan, .store = t.store, .fields = fields, .n_fields = 3, .max_threads = 1, .keys = keys_of(KEYS, 8)};
+    struct fz_source *source = NULL;
+    struct fz_err err = FZ_ERR_INIT;
+    FZ_OK_OR_FAIL(fz_scan_source_new(&options, &source, &err), &err);
+    fz_scan_keys_unref(options.keys);
+    int64_t ids[16], positions[16];
+    char texts[16][16];
+    size_t n = drain(source, ids, positions, texts);
+    struct {
+        int64_t id, position;
+        const char *text;
+        bool seen;
+    } want[] = {{8, 8, "row 8", false},
+                {3007, 3007, "row 3007", false},
+                {3011, 3011, "row 3011", false},
+                {2, 2, "row 2", false}};
+    want[1].text = 3007 % 7 == 0 ? "NULL" : want[1].text;
+    assert_int_equal(n, 4);
+    for (size_t i = 0; i < n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < 4; k++) {
+            if (want[k].id == ids[i]) {
+                found = true;
+                assert_false(want[k].seen);
+                want[k].seen = true;
+                assert_int_equal(positions[i], want[k].position);
+                assert_string_equal(texts[i], want[k].text);
+            }
+        }
+        assert_true(found);
+    }
+    struct fz_scan_counters counters;
+    fz_scan_source_counters(source, &counters);
+    assert_int_equal(counters.files, 2);
+    assert_int_equal(counters.row_groups, 6);
+    assert_int_equal(counters.row_groups_by_keys, 2); // 1000..1999 and 2000..2999
+    assert_int_equal(counters.rows, 3 * 1000 + 3);
+    assert_true(counters.bytes_read <= counters.bytes && counters.bytes_read > 0);
+    fz_source_unref(source);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
+// One row group with pages of 100 rows: the page index leaves most of it out.
+static void pages_without_keys_are_passed_over(void **state) {
+    (void)state;
+    struct table t;
+    struct fz_data_file a;
+    table_init(&t, "2", NULL);
+    page_rows = 100;
+    put_rows(&t, "memory://t/a.parquet", 0, 10000, 0, true, &a);
+    page_rows = 0;
+    add_entry(&t, &a, 1);
+    table_commit(&t);
+    struct fz_scan_plan *plan = plan_of(&t, NULL);
+    static const int64_t KEYS[] = {150, 199, 200, 4444, 9999};
+    struct fz_field fields[] = {{.id = FZ_ID_POS, .name = "p", .type = LONG},
+                                {.id = 2, .name = "s", .type = STRING},
+                                {.id = 1, .name = "id", .required = true, .type = LONG}};
+    struct fz_scan_source_options options = {
+        .plan = plan, .store = t.store, .fields = fields, .n_fields = 3, .max_threads = 1, .keys = keys_of(KEYS, 5)};
+    struct fz_source *source = NULL;
+    struct fz_err err = FZ_ERR_INIT;
+    FZ_OK_OR_FAIL(fz_scan_source_new(&options, &source, &err), &err);
+    fz_scan_keys_unref(options.keys);
+    int64_t ids[16], positions[16];
+    char texts[16][16], want[16];
+    assert_int_equal(drain(source, ids, positions, texts), 5);
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(want, sizeof want, "row %d", (int)KEYS[i]);
+        assert_int_equal(ids[i], KEYS[i]);
+        assert_int_equal(positions[i], KEYS[i]);
+        assert_string_equal(texts[i], KEYS[i] % 7 ? want : "NULL");
+    }
+    struct fz_scan_counters counters;
+    fz_scan_source_counters(source, &counters);
+    assert_int_equal(counters.pages, 100);
+    assert_int_equal(counters.pages_by_keys, 96);
+    assert_int_equal(counters.rows, 400);
+    fz_source_unref(source);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FZ_TEST(deletes_of_all_kinds_apply),      FZ_TEST(metadata_columns_and_marked_rows),
-        FZ_TEST(files_and_row_groups_are_pruned), FZ_TEST(files_without_ids_are_read_by_the_name_mapping),
+        FZ_TEST(deletes_of_all_kinds_apply),
+        FZ_TEST(metadata_columns_and_marked_rows),
+        FZ_TEST(files_and_row_groups_are_pruned),
+        FZ_TEST(files_without_ids_are_read_by_the_name_mapping),
         FZ_TEST(what_is_wrong_is_said),
+        FZ_TEST(rows_are_read_by_their_keys),
+        FZ_TEST(pages_without_keys_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
