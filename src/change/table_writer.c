@@ -1,6 +1,8 @@
-// Implementation of change/table_writer.h: rows are routed to one open Parquet writer per partition (fan-out). The map of partitions
-// has one lock, each partition its own, so threads that write different partitions do not wait for one another. Memory is
-// bounded by closing the writer that was not used for the longest time when too many are open.
+// Implementation of change/table_writer.h: rows are routed to one open Parquet file per partition (fan-out). The map of partitions
+// has one lock, each partition its own. Encoding needs neither: a partition has lanes, encoders of a row group that one thread at a
+// time fills; the partition's lock is held only to pick a lane and to put a complete row group into the file. Threads keep to their
+// lanes, so row groups hold rows that came together. Memory is bounded by closing the partition that was not used for the longest
+// time when too many are open.
 #include "change/table_writer.h"
 
 #include <inttypes.h>
@@ -14,7 +16,11 @@
 #include "format/parquet/parquet_writer.h"
 #include "scan/scan.h"
 
-enum { MAX_OPEN_WRITERS = 400 };
+enum {
+    MAX_OPEN_WRITERS = 400,
+    MAX_LANES = 16,
+    ROWS_A_LANE = 50000, // a partition gets one more lane after so many rows, lest small changes make many small row groups
+};
 
 struct closed_file {
     struct closed_file *next;
@@ -23,8 +29,20 @@ struct closed_file {
     struct fz_data_file file;
 };
 
+struct lane {
+    struct fz_parquet_encoder *encoder; // the owner's while busy
+    pthread_t last_user;
+    bool busy;
+    int64_t bytes; // of the row group being built, as of its last rows
+};
+
 struct open_partition {
     pthread_mutex_t lock;
+    pthread_cond_t lane_free;
+    struct lane lanes[MAX_LANES];
+    size_t n_lanes;
+    int64_t rows; // pushed so far
+    bool is_open; // rows or row groups wait for the file to be closed
     struct fz_value partition; // in the writer's arena
     const char *path;          // "a=1/b=2", "" when unpartitioned
     struct fz_parquet_writer *parquet;
@@ -172,6 +190,7 @@ static enum fz_code partition_of_key(struct fz_table_writer *w, struct fz_str ke
             goto out;
         }
         pthread_mutex_init(&p->lock, NULL);
+        pthread_cond_init(&p->lane_free, NULL);
         entry->value.ptr = p;
     }
     *out = entry->value.ptr;
@@ -179,6 +198,13 @@ out:
     pthread_mutex_unlock(&w->lock);
     fz_buf_dispose(&path);
     return rc;
+}
+
+static struct fz_parquet_write write_options(const struct fz_table_writer *w) {
+    struct fz_parquet_write write = w->options.parquet;
+    write.fields = w->fields;
+    write.n_fields = w->n_fields;
+    return write;
 }
 
 static enum fz_code open_file(struct fz_table_writer *w, struct open_partition *p, struct fz_err *err) {
@@ -189,13 +215,10 @@ static enum fz_code open_file(struct fz_table_writer *w, struct open_partition *
     fz_buf_printf(&name, "00000-%" PRId64 "-%s-%05" PRId64 ".parquet", number - 1, w->operation_id, number);
     FZ_TRY(fz_file_location(&w->options, p->path, name.ptr, &p->location, err));
     FZ_TRY(fz_store_writer_open(w->store, p->location, &sink, err));
-    struct fz_parquet_write write = w->options.parquet;
-    write.fields = w->fields;
-    write.n_fields = w->n_fields;
+    struct fz_parquet_write write = write_options(w);
     struct fz_writer *handed = sink;
     sink = NULL; // the Parquet writer takes it over, also on error
     FZ_TRY(fz_parquet_writer_open(handed, &write, &p->parquet, err));
-    atomic_fetch_add(&w->open_writers, 1);
 out:
     if (rc != FZ_OK) {
         fz_free(p->location);
@@ -206,10 +229,48 @@ out:
     return rc;
 }
 
-// Closes the partition's current file; the partition's lock is held, or nobody else uses it.
+// A complete row group into the partition's file, under the partition's lock. Takes the group over.
+static enum fz_code put_group(struct fz_table_writer *w, struct open_partition *p, struct fz_parquet_group *group, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (p->parquet == NULL) {
+        FZ_TRY(open_file(w, p, err));
+    }
+    struct fz_parquet_group *handed = group;
+    group = NULL;
+    FZ_TRY(fz_parquet_writer_add(p->parquet, handed, err));
+out:
+    fz_parquet_group_free(group);
+    return rc;
+}
+
+static void mark_open(struct fz_table_writer *w, struct open_partition *p, bool is_open) {
+    if (p->is_open != is_open) {
+        p->is_open = is_open;
+        atomic_fetch_add(&w->open_writers, is_open ? 1 : -1);
+    }
+}
+
+// Closes the partition's current file with what its lanes hold; the partition's lock is held, or nobody else uses it. Lanes that
+// are being filled go on, for the next file.
 static enum fz_code close_file(struct fz_table_writer *w, struct open_partition *p, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct closed_file *closed = NULL;
+    bool lanes_left = false;
+    for (size_t i = 0; i < p->n_lanes; i++) {
+        struct fz_parquet_group *group = NULL;
+        lanes_left |= p->lanes[i].busy;
+        if (p->lanes[i].busy || p->lanes[i].encoder == NULL) {
+            continue;
+        }
+        FZ_TRY(fz_parquet_encoder_finish(p->lanes[i].encoder, &group, err));
+        fz_parquet_encoder_free(p->lanes[i].encoder); // its memory may be wanted elsewhere
+        p->lanes[i].encoder = NULL;
+        p->lanes[i].bytes = 0;
+        if (group != NULL) {
+            FZ_TRY(put_group(w, p, group, err));
+        }
+    }
+    mark_open(w, p, lanes_left);
     if (p->parquet == NULL) {
         return FZ_OK;
     }
@@ -218,7 +279,6 @@ static enum fz_code close_file(struct fz_table_writer *w, struct open_partition 
     struct fz_parquet_metrics metrics;
     struct fz_parquet_writer *parquet = p->parquet;
     p->parquet = NULL;
-    atomic_fetch_sub(&w->open_writers, 1);
     FZ_TRY(fz_parquet_writer_close(parquet, &closed->arena, &metrics, err));
     closed->location = p->location;
     p->location = NULL;
@@ -258,7 +318,7 @@ static enum fz_code close_idlest(struct fz_table_writer *w, const struct open_pa
     pthread_mutex_lock(&w->lock);
     for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
         struct open_partition *p = e->value.ptr;
-        if (p != except && p->parquet != NULL && (idlest == NULL || p->last_used < idlest->last_used)) {
+        if (p != except && p->is_open && (idlest == NULL || p->last_used < idlest->last_used)) {
             idlest = p;
         }
     }
@@ -271,19 +331,82 @@ static enum fz_code close_idlest(struct fz_table_writer *w, const struct open_pa
     return rc;
 }
 
+// A lane for this thread: the one it used last, else a new one, else any that is free. Called and left under the partition's lock.
+static struct lane *take_lane(struct open_partition *p) {
+    pthread_t self = pthread_self();
+    size_t most = (size_t)fz_machine_cores();
+    most = most < MAX_LANES ? most : MAX_LANES;
+    for (;;) {
+        struct lane *any = NULL;
+        for (size_t i = 0; i < p->n_lanes; i++) {
+            struct lane *lane = &p->lanes[i];
+            if (!lane->busy && (any == NULL || pthread_equal(lane->last_user, self))) {
+                any = lane;
+            }
+        }
+        bool mine = any != NULL && pthread_equal(any->last_user, self);
+        if (!mine && p->n_lanes < most && (p->n_lanes == 0 || p->rows >= (int64_t)p->n_lanes * ROWS_A_LANE)) {
+            any = &p->lanes[p->n_lanes++];
+        }
+        if (any != NULL) {
+            any->busy = true;
+            any->last_user = self;
+            return any;
+        }
+        pthread_cond_wait(&p->lane_free, &p->lock);
+    }
+}
+
+static int64_t partition_bytes(const struct open_partition *p) {
+    int64_t total = p->parquet != NULL ? fz_parquet_writer_bytes(p->parquet) : 0;
+    for (size_t i = 0; i < p->n_lanes; i++) {
+        total += p->lanes[i].bytes;
+    }
+    return total;
+}
+
+// Rows into the lane, row group after row group into the file. The lock is held when called and when left, but not while encoding.
+static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *p, struct lane *lane, const struct fz_batch *batch,
+                              const uint32_t *selection, size_t n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t done = 0; rc == FZ_OK && done < n;) {
+        struct fz_parquet_group *group = NULL;
+        size_t now = 0;
+        pthread_mutex_unlock(&p->lock);
+        if (lane->encoder == NULL) {
+            struct fz_parquet_write write = write_options(w);
+            rc = fz_parquet_encoder_open(&write, &lane->encoder, err);
+        }
+        if (rc == FZ_OK) {
+            rc = fz_parquet_encoder_append(lane->encoder, batch, done, selection ? selection + done : NULL, n - done, &now, err);
+        }
+        if (rc == FZ_OK && fz_parquet_encoder_is_full(lane->encoder)) {
+            rc = fz_parquet_encoder_finish(lane->encoder, &group, err);
+        }
+        pthread_mutex_lock(&p->lock);
+        done += now;
+        lane->bytes = rc == FZ_OK ? fz_parquet_encoder_bytes(lane->encoder) : 0;
+        if (group != NULL) {
+            rc = put_group(w, p, group, err);
+        }
+    }
+    return rc;
+}
+
 static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition *p, const struct fz_batch *batch, const uint32_t *selection,
                                 size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     pthread_mutex_lock(&p->lock);
-    if (p->parquet == NULL) {
-        FZ_TRY(open_file(w, p, err));
-    }
+    struct lane *lane = take_lane(p);
+    mark_open(w, p, true);
+    p->rows += (int64_t)n;
     p->last_used = atomic_fetch_add(&w->clock, 1);
-    FZ_TRY(fz_parquet_writer_append(p->parquet, batch, 0, selection, n, err));
-    if (fz_parquet_writer_bytes(p->parquet) >= w->options.target_file_size_bytes) {
-        FZ_TRY(close_file(w, p, err));
+    rc = fill_lane(w, p, lane, batch, selection, n, err);
+    lane->busy = false;
+    pthread_cond_signal(&p->lane_free);
+    if (rc == FZ_OK && partition_bytes(p) >= w->options.target_file_size_bytes) {
+        rc = close_file(w, p, err);
     }
-out:
     pthread_mutex_unlock(&p->lock);
     if (rc == FZ_OK && atomic_load(&w->open_writers) > MAX_OPEN_WRITERS) {
         rc = close_idlest(w, p, err);
@@ -428,7 +551,7 @@ enum fz_code fz_table_writer_finish(struct fz_table_writer *w, struct fz_arena *
     }
     for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
         struct open_partition *p = e->value.ptr;
-        if (p->parquet != NULL) {
+        if (p->is_open) {
             closer.partitions[closer.n++] = p;
         }
     }
@@ -484,8 +607,12 @@ void fz_table_writer_free(struct fz_table_writer *w) {
     }
     for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
         struct open_partition *p = e->value.ptr;
+        for (size_t i = 0; i < p->n_lanes; i++) {
+            fz_parquet_encoder_free(p->lanes[i].encoder);
+        }
         fz_parquet_writer_abort(p->parquet);
         fz_free(p->location);
+        pthread_cond_destroy(&p->lane_free);
         pthread_mutex_destroy(&p->lock);
     }
     for (struct closed_file *c = w->closed; c != NULL;) {

@@ -1,36 +1,25 @@
-// The writer as its callers see it: open, append in pieces that end where pages and row groups end, close with page indexes and
-// footer, metrics for the manifest.
+// The writer as its callers see it: open, append rows or add complete row groups, close with page indexes and footer, metrics for
+// the manifest.
 #include "format/parquet/parquet_writer_priv.h"
 
 #include <stdlib.h>
 
-enum { PIECE_ROWS = 2048, MAX_DICT_BYTES = 1 << 30 };
 static const char MAGIC[] = "PAR1";
 static const char CREATED_BY[] =
     "frazil version 0.1.0 (build release)"; // the form that parquet-mr's version parser wants
 
-static int64_t or_default(int64_t value, int64_t otherwise) {
-    return value > 0 ? value : otherwise;
-}
-
 static void writer_free(struct fz_parquet_writer *w) {
-    fz_pw_compressor_free(w);
-    for (size_t i = 0; i < w->n_leaves; i++) {
-        fz_pw_leaf_dispose(&w->leaves[i]);
+    for (size_t i = 0; i < w->n_groups; i++) {
+        fz_parquet_group_free(w->added[i]);
     }
-    for (size_t i = 0; i < w->n_roots; i++) {
-        fz_pw_node_dispose(&w->roots[i]);
+    for (size_t i = 0; w->totals != NULL && i < w->encoder->n_leaves; i++) {
+        fz_pw_range_dispose(&w->totals[i].range);
     }
-    fz_free(w->roots);
-    fz_free(w->leaves);
-    fz_free(w->schema);
+    fz_parquet_encoder_free(w->encoder);
+    fz_free(w->added);
     fz_free(w->groups);
-    fz_free(w->indexes);
-    fz_free(w->present);
-    fz_free(w->widened);
-    fz_free(w->levels);
+    fz_free(w->totals);
     fz_buf_dispose(&w->body);
-    fz_buf_dispose(&w->gather);
     fz_arena_dispose(&w->arena);
     fz_free(w);
 }
@@ -56,36 +45,19 @@ static enum fz_code write_raw(struct fz_parquet_writer *w, const void *data, siz
     return rc;
 }
 
-static enum fz_code check_options(const struct fz_parquet_write *options, struct fz_err *err) {
-    if (options->codec == FZ_PQ_LZO || options->codec == FZ_PQ_LZ4) {
-        return fz_fail(err, FZ_UNSUPPORTED,
-                       "Parquet codec lzo and the old lz4 framing are not written; use zstd, snappy, gzip, brotli, "
-                       "lz4_raw or none");
-    }
-    return FZ_OK;
-}
-
 enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parquet_write *options,
                                     struct fz_parquet_writer **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_parquet_writer *w = NULL;
     FZ_NEW(w, err);
     w->sink = sink;
-    w->codec = options->codec;
-    w->level = options->level;
-    w->group_rows_max = or_default(options->row_group_rows, 100000);
-    w->group_bytes_max = or_default(options->row_group_size_bytes, 128 << 20);
-    w->page_rows_max = or_default(options->page_rows, 20000);
-    w->page_bytes_max = (size_t)or_default(options->page_size_bytes, 1 << 20);
-    w->dict_bytes_max = (size_t)or_default(options->dict_size_bytes, 2 << 20);
-    w->page_bytes_max = w->page_bytes_max < INT32_MAX / 4 ? w->page_bytes_max : INT32_MAX / 4;
-    w->dict_bytes_max = w->dict_bytes_max < MAX_DICT_BYTES ? w->dict_bytes_max : MAX_DICT_BYTES;
-    FZ_TRY(check_options(options, err));
-    FZ_TRY(fz_pw_schema_build(w, options, err));
-    FZ_TRY(copy_key_values(w, options, err));
-    for (size_t i = 0; i < w->n_leaves; i++) {
-        FZ_TRY(fz_pw_leaf_start(w, &w->leaves[i], err));
+    FZ_TRY(fz_parquet_encoder_open(options, &w->encoder, err));
+    w->totals = fz_calloc(w->encoder->n_leaves, sizeof *w->totals);
+    if (w->totals == NULL) {
+        rc = fz_fail_nomem(err, w->encoder->n_leaves * sizeof *w->totals);
+        goto out;
     }
+    FZ_TRY(copy_key_values(w, options, err));
     FZ_TRY(write_raw(w, MAGIC, 4, err));
     *out = w;
     w = NULL;
@@ -100,79 +72,92 @@ out:
     return rc;
 }
 
-static enum fz_code flush_group(struct fz_parquet_writer *w, struct fz_err *err) {
+// One chunk at the end of the file; its offsets become the file's.
+static enum fz_code write_chunk(struct fz_parquet_writer *w, struct fz_pw_chunk *chunk, const struct fz_pw_leaf *leaf,
+                                struct fz_pw_total *total, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    if (w->group_rows == 0) {
-        return FZ_OK;
+    struct fz_pq_column_chunk *meta = &chunk->meta;
+    struct fz_pq_page_location *pages = (struct fz_pq_page_location *)(uintptr_t)chunk->index.offsets.pages;
+    int64_t start = w->pos;
+    meta->path = leaf->path;
+    meta->n_path = leaf->n_path;
+    meta->data_page_offset += start;
+    if (meta->dictionary_page_offset >= 0) {
+        meta->dictionary_page_offset += start;
     }
-    FZ_TRY(fz_grow((void **)&w->groups, &w->groups_cap, w->n_groups + 1, sizeof *w->groups, err));
-    FZ_TRY(fz_grow((void **)&w->indexes, &w->indexes_cap, w->n_groups + 1, sizeof *w->indexes, err));
-    struct fz_pq_column_chunk *columns = fz_arena_array(&w->arena, w->n_leaves, sizeof *columns);
-    struct fz_pw_index *indexes = fz_arena_array(&w->arena, w->n_leaves, sizeof *indexes);
-    if (columns == NULL || indexes == NULL) {
-        rc = fz_fail_nomem(err, w->n_leaves * sizeof *columns);
+    for (size_t i = 0; i < chunk->index.offsets.n_pages; i++) {
+        pages[i].offset += start;
+    }
+    if (chunk->copied != NULL) {
+        FZ_TRY(write_raw(w, chunk->copied, chunk->copied_len, err));
+    } else {
+        FZ_TRY(write_raw(w, chunk->dictionary.ptr, chunk->dictionary.len, err));
+        FZ_TRY(write_raw(w, chunk->pages.ptr, chunk->pages.len, err));
+    }
+    if (w->pos - start != meta->total_compressed_size) {
+        rc = fz_fail(err, FZ_BUG, "column '%s': a chunk of %lld bytes says it has %lld", leaf->name,
+                     (long long)(w->pos - start), (long long)meta->total_compressed_size);
         goto out;
     }
-    struct fz_pq_row_group group = {
-        .columns = columns, .n_columns = w->n_leaves, .num_rows = w->group_rows, .file_offset = w->pos};
-    for (size_t i = 0; i < w->n_leaves; i++) {
-        FZ_TRY(fz_pw_leaf_flush(w, &w->leaves[i], &columns[i], &indexes[i], err));
-        group.total_byte_size += columns[i].total_uncompressed_size;
-        group.total_compressed_size += columns[i].total_compressed_size;
-    }
-    w->indexes[w->n_groups] = indexes;
-    w->groups[w->n_groups++] = group;
-    w->group_rows = w->page_rows = 0;
+    total->size += meta->total_compressed_size;
+    total->values += meta->num_values;
+    total->nulls += chunk->nulls;
+    total->nans += chunk->nans;
+    fz_pw_range_merge(&total->range, leaf->kind, &chunk->range);
+    rc = fz_pw_range_check(&total->range, err);
 out:
     return rc;
 }
 
-// What the open row group will weigh: finished pages, and the rest at the compression seen so far.
-static int64_t buffered_bytes(const struct fz_parquet_writer *w) {
-    int64_t total = 0;
-    for (size_t i = 0; i < w->n_leaves; i++) {
-        const struct fz_pw_leaf *leaf = &w->leaves[i];
-        int64_t open_page = (int64_t)leaf->page_plain_bytes;
-        if (leaf->page_in > 0) {
-            open_page = (int64_t)((double)open_page * (double)leaf->page_out / (double)leaf->page_in);
-        }
-        total += (int64_t)leaf->chunk.len + open_page + (leaf->dict_used ? (int64_t)leaf->dict.values.len : 0);
+enum fz_code fz_parquet_writer_add(struct fz_parquet_writer *w, struct fz_parquet_group *group, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    size_t n = group->n_chunks;
+    if (w->broken || n != w->encoder->n_leaves) {
+        rc = fz_fail(err, FZ_BUG, "a row group does not fit the Parquet file it is added to, or comes after an error");
+        goto out;
     }
-    return total;
+    FZ_TRY(fz_grow((void **)&w->added, &w->added_cap, w->n_groups + 1, sizeof *w->added, err));
+    FZ_TRY(fz_grow((void **)&w->groups, &w->groups_cap, w->n_groups + 1, sizeof *w->groups, err));
+    struct fz_pq_column_chunk *columns = fz_arena_array(&group->arena, n, sizeof *columns);
+    if (columns == NULL) {
+        rc = fz_fail_nomem(err, n * sizeof *columns);
+        goto out;
+    }
+    struct fz_pq_row_group entry = {
+        .columns = columns, .n_columns = n, .num_rows = group->rows, .file_offset = w->pos};
+    for (size_t i = 0; i < n; i++) {
+        FZ_TRY(write_chunk(w, &group->chunks[i], &w->encoder->leaves[i], &w->totals[i], err));
+        entry.total_byte_size += group->chunks[i].meta.total_uncompressed_size;
+        entry.total_compressed_size += group->chunks[i].meta.total_compressed_size;
+    }
+    fz_pw_group_drop_bytes(group);
+    w->rows += group->rows;
+    w->groups[w->n_groups] = entry;
+    w->added[w->n_groups++] = group;
+    group = NULL;
+out:
+    w->broken |= rc != FZ_OK;
+    fz_parquet_group_free(group);
+    return rc;
+}
+
+static enum fz_code flush_group(struct fz_parquet_writer *w, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_parquet_group *group;
+    FZ_TRY(fz_parquet_encoder_finish(w->encoder, &group, err));
+    if (group != NULL) {
+        FZ_TRY(fz_parquet_writer_add(w, group, err));
+    }
+out:
+    return rc;
 }
 
 int64_t fz_parquet_writer_bytes(const struct fz_parquet_writer *writer) {
-    return writer->pos + buffered_bytes(writer);
+    return writer->pos + fz_parquet_encoder_bytes(writer->encoder);
 }
 
 int64_t fz_parquet_writer_rows(const struct fz_parquet_writer *writer) {
-    return writer->rows;
-}
-
-static enum fz_code append_piece(struct fz_parquet_writer *w, const struct fz_batch *batch, size_t from,
-                                 const uint32_t *selection, size_t n, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    for (size_t i = 0; i < w->n_roots; i++) {
-        struct fz_pw_node *node = &w->roots[i];
-        FZ_TRY(fz_pw_shred(w, node, &batch->columns[node->column_ix], from, selection, n, err));
-    }
-    w->rows += (int64_t)n;
-    w->page_rows += (int64_t)n;
-    w->group_rows += (int64_t)n;
-    // All columns end their pages at the same row. A group that seems full before anything was compressed gets a page early: only
-    // then is it known what the rows weigh.
-    bool unknown = w->leaves[0].page_in == 0 && w->codec != FZ_PQ_UNCOMPRESSED;
-    if (w->page_rows >= w->page_rows_max || (unknown && buffered_bytes(w) >= w->group_bytes_max)) {
-        for (size_t i = 0; i < w->n_leaves; i++) {
-            FZ_TRY(fz_pw_page_cut(w, &w->leaves[i], err));
-        }
-        w->page_rows = 0;
-    }
-    if (w->group_rows >= w->group_rows_max || buffered_bytes(w) >= w->group_bytes_max) {
-        FZ_TRY(flush_group(w, err));
-    }
-out:
-    return rc;
+    return writer->rows + writer->encoder->group_rows;
 }
 
 enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from,
@@ -181,14 +166,12 @@ enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const st
     if (writer->broken) {
         return fz_fail(err, FZ_BUG, "rows appended to a Parquet file after an error");
     }
-    for (size_t done = 0; done < n;) {
-        int64_t room = writer->page_rows_max - writer->page_rows;
-        int64_t group_room = writer->group_rows_max - writer->group_rows;
-        room = room < group_room ? room : group_room;
-        size_t m = n - done < PIECE_ROWS ? n - done : PIECE_ROWS;
-        m = (int64_t)m < room ? m : (size_t)room;
-        FZ_TRY(append_piece(writer, batch, from + done, selection == NULL ? NULL : selection + done, m, err));
-        done += m;
+    for (size_t done = 0, now = 0; done < n; done += now) {
+        FZ_TRY(fz_parquet_encoder_append(writer->encoder, batch, from + done,
+                                         selection == NULL ? NULL : selection + done, n - done, &now, err));
+        if (fz_parquet_encoder_is_full(writer->encoder)) {
+            FZ_TRY(flush_group(writer, err));
+        }
     }
 out:
     writer->broken |= rc != FZ_OK;
@@ -201,21 +184,24 @@ static enum fz_code write_indexes(struct fz_parquet_writer *w, struct fz_err *er
     enum fz_code rc = FZ_OK;
     for (int pass = 0; pass < 2; pass++) { // all column indexes, then all offset indexes
         for (size_t g = 0; g < w->n_groups; g++) {
-            for (size_t i = 0; i < w->n_leaves; i++) {
-                struct fz_pw_index *index = &w->indexes[g][i];
-                struct fz_pq_column_chunk *chunk = index->chunk;
-                if (pass == 0 && !index->has_columns) {
-                    continue;
+            struct fz_pq_column_chunk *columns = (struct fz_pq_column_chunk *)(uintptr_t)w->groups[g].columns;
+            for (size_t i = 0; i < w->added[g]->n_chunks; i++) {
+                const struct fz_pw_index *index = &w->added[g]->chunks[i].index;
+                if (pass == 0) {
+                    columns[i] = w->added[g]->chunks[i].meta;
+                    if (!index->has_columns) {
+                        continue;
+                    }
                 }
                 fz_buf_clear(&w->body);
                 if (pass == 0) {
                     fz_pq_column_index_encode(&w->body, &index->columns);
-                    chunk->column_index_offset = w->pos;
-                    chunk->column_index_length = (int32_t)w->body.len;
+                    columns[i].column_index_offset = w->pos;
+                    columns[i].column_index_length = (int32_t)w->body.len;
                 } else {
                     fz_pq_offset_index_encode(&w->body, &index->offsets);
-                    chunk->offset_index_offset = w->pos;
-                    chunk->offset_index_length = (int32_t)w->body.len;
+                    columns[i].offset_index_offset = w->pos;
+                    columns[i].offset_index_length = (int32_t)w->body.len;
                 }
                 FZ_TRY(fz_buf_check(&w->body, err));
                 FZ_TRY(write_raw(w, w->body.ptr, w->body.len, err));
@@ -229,15 +215,15 @@ out:
 static enum fz_code write_footer(struct fz_parquet_writer *w, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pq_file file = {.version = 1,
-                              .schema = w->schema,
-                              .n_schema = w->n_schema,
+                              .schema = w->encoder->schema,
+                              .n_schema = w->encoder->n_schema,
                               .num_rows = w->rows,
                               .row_groups = w->groups,
                               .n_row_groups = w->n_groups,
                               .key_values = w->key_values,
                               .n_key_values = w->n_key_values,
                               .created_by = CREATED_BY,
-                              .n_column_orders = w->n_leaves};
+                              .n_column_orders = w->encoder->n_leaves};
     fz_buf_clear(&w->body);
     fz_pq_file_encode(&w->body, &file);
     if (w->body.len > INT32_MAX) {
@@ -254,9 +240,9 @@ out:
 }
 
 // One side of the bounds, cut as the column's metrics mode says; *ok false when there is none.
-static enum fz_code make_bound(struct fz_arena *arena, const struct fz_pw_leaf *leaf, bool upper, struct fz_value *out,
-                               struct fz_err *err) {
-    struct fz_value value = fz_pw_range_value(leaf, &leaf->file_range, upper);
+static enum fz_code make_bound(struct fz_arena *arena, const struct fz_pw_leaf *leaf, const struct fz_pw_range *range,
+                               bool upper, struct fz_value *out, struct fz_err *err) {
+    struct fz_value value = fz_pw_range_value(leaf, range, upper);
     bool text = leaf->kind == FZ_PW_BYTES || leaf->kind == FZ_PW_FIXED;
     *out = fz_value_null(leaf->type);
     if (text && leaf->metrics == FZ_METRICS_TRUNCATE && value.u.bytes.len > (size_t)leaf->metrics_length) {
@@ -283,32 +269,33 @@ static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_ar
                                  struct fz_parquet_metrics *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_parquet_metrics m = {
-        .record_count = w->rows, .file_size_bytes = w->pos, .n_columns = w->n_leaves, .n_split_offsets = w->n_groups};
-    m.columns = fz_arena_array(arena, w->n_leaves, sizeof *m.columns);
+        .record_count = w->rows, .file_size_bytes = w->pos, .n_columns = w->encoder->n_leaves, .n_split_offsets = w->n_groups};
+    m.columns = fz_arena_array(arena, w->encoder->n_leaves, sizeof *m.columns);
     m.split_offsets = fz_arena_array(arena, w->n_groups + 1, sizeof *m.split_offsets);
     if (m.columns == NULL || m.split_offsets == NULL) {
-        return fz_fail_nomem(err, w->n_leaves * sizeof *m.columns);
+        return fz_fail_nomem(err, w->encoder->n_leaves * sizeof *m.columns);
     }
     for (size_t g = 0; g < w->n_groups; g++) {
         m.split_offsets[g] = w->groups[g].file_offset;
     }
-    for (size_t i = 0; i < w->n_leaves; i++) {
-        const struct fz_pw_leaf *leaf = &w->leaves[i];
+    for (size_t i = 0; i < w->encoder->n_leaves; i++) {
+        const struct fz_pw_leaf *leaf = &w->encoder->leaves[i];
+        const struct fz_pw_total *total = &w->totals[i];
         struct fz_parquet_column_metrics *c = &m.columns[i];
         bool is_float = leaf->kind == FZ_PW_F32 || leaf->kind == FZ_PW_F64;
         *c = (struct fz_parquet_column_metrics){
-            .field_id = leaf->field_id, .column_size = leaf->file_size, .nan_count = -1};
+            .field_id = leaf->field_id, .column_size = total->size, .nan_count = -1};
         c->has_counts = leaf->max_rep == 0 && leaf->metrics != FZ_METRICS_NONE;
         c->lower = c->upper = fz_value_null(leaf->type);
         if (c->has_counts) {
-            c->value_count = leaf->file_values;
-            c->null_count = leaf->file_nulls;
-            c->nan_count = is_float ? leaf->file_nans : -1;
+            c->value_count = total->values;
+            c->null_count = total->nulls;
+            c->nan_count = is_float ? total->nans : -1;
         }
-        if (c->has_counts && leaf->metrics != FZ_METRICS_COUNTS && leaf->file_range.set) {
+        if (c->has_counts && leaf->metrics != FZ_METRICS_COUNTS && total->range.set) {
             c->has_bounds = true;
-            FZ_TRY(make_bound(arena, leaf, false, &c->lower, err));
-            FZ_TRY(make_bound(arena, leaf, true, &c->upper, err));
+            FZ_TRY(make_bound(arena, leaf, &total->range, false, &c->lower, err));
+            FZ_TRY(make_bound(arena, leaf, &total->range, true, &c->upper, err));
         }
     }
     qsort(m.columns, m.n_columns, sizeof *m.columns, by_field_id);

@@ -53,6 +53,27 @@ enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parq
 // order of options->fields. Values are copied. CONSTRAINT when a required column holds NULL (the text names the column).
 enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
                                       struct fz_err *err);
+// Row groups made apart from the file, so that many threads encode for one file. An encoder takes rows until it is full; finish
+// gives the row group (NULL in *out without rows) and starts the next one. Encoders and files that exchange row groups must be
+// opened with the same fields and options.
+struct fz_parquet_encoder; // one thread at a time
+struct fz_parquet_group;   // a complete row group in memory
+enum fz_code fz_parquet_encoder_open(const struct fz_parquet_write *options, struct fz_parquet_encoder **out, struct fz_err *err);
+// As fz_parquet_writer_append, but ends where the row group is full: *done says how many rows were taken.
+enum fz_code fz_parquet_encoder_append(struct fz_parquet_encoder *encoder, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
+                                       size_t *done, struct fz_err *err);
+bool fz_parquet_encoder_is_full(const struct fz_parquet_encoder *encoder);
+int64_t fz_parquet_encoder_rows(const struct fz_parquet_encoder *encoder);
+int64_t fz_parquet_encoder_bytes(const struct fz_parquet_encoder *encoder); // estimate
+enum fz_code fz_parquet_encoder_finish(struct fz_parquet_encoder *encoder, struct fz_parquet_group **out, struct fz_err *err);
+void fz_parquet_encoder_free(struct fz_parquet_encoder *encoder); // NULL is fine
+// Fields (in the order of options->fields) with a nonzero byte are not encoded from now on: their chunks will be copied
+// (parquet_copy.h). Rows then make one row group, however many.
+void fz_parquet_encoder_leave_out(struct fz_parquet_encoder *encoder, const uint8_t *fields);
+int64_t fz_parquet_group_rows(const struct fz_parquet_group *group);
+void fz_parquet_group_free(struct fz_parquet_group *group); // NULL is fine
+// Writes the row group to the file, behind what was added before (rows appended but not yet in a row group stay behind). Takes the group over, also on error.
+enum fz_code fz_parquet_writer_add(struct fz_parquet_writer *writer, struct fz_parquet_group *group, struct fz_err *err);
 int64_t fz_parquet_writer_bytes(const struct fz_parquet_writer *writer); // written plus an estimate of what is buffered; for target file size
 int64_t fz_parquet_writer_rows(const struct fz_parquet_writer *writer);
 // Footer, close of the store object, metrics. Frees the writer, also on error.

@@ -106,12 +106,12 @@ static void range_of_indexed(struct fz_pw_leaf *leaf, const struct fz_string *va
             span->page = page;
             fresh[k++] = values[i];
             if (k == sizeof fresh / sizeof fresh[0]) {
-                fz_pw_range_add(&leaf->page_range, leaf->kind, fresh, k, &leaf->file_nans);
+                fz_pw_range_add(&leaf->page_range, leaf->kind, fresh, k, &leaf->chunk_nans);
                 k = 0;
             }
         }
     }
-    fz_pw_range_add(&leaf->page_range, leaf->kind, fresh, k, &leaf->file_nans);
+    fz_pw_range_add(&leaf->page_range, leaf->kind, fresh, k, &leaf->chunk_nans);
 }
 
 static enum fz_code encode(struct fz_pw_leaf *leaf, const void *values, size_t n, struct fz_err *err) {
@@ -140,7 +140,7 @@ static enum fz_code encode(struct fz_pw_leaf *leaf, const void *values, size_t n
             fz_buf_append(&leaf->plain, (const char *)values + done * leaf->width, (n - done) * leaf->width);
         } else {
             const struct fz_string *rest = (const struct fz_string *)values + done;
-            fz_pw_range_add(&leaf->page_range, leaf->kind, rest, n - done, &leaf->file_nans);
+            fz_pw_range_add(&leaf->page_range, leaf->kind, rest, n - done, &leaf->chunk_nans);
             plain_text(&leaf->plain, rest, n - done, bytes);
         }
         leaf->n_present += n - done;
@@ -163,7 +163,7 @@ static enum fz_code fixed_to_bytes(struct fz_pw_leaf *leaf, const struct fz_stri
 }
 
 // n present values (levels are done already).
-static enum fz_code append_values(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
+static enum fz_code append_values(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
                                   size_t from, const uint32_t *rows, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t at = 0; at < n; at += BLOCK) {
@@ -175,7 +175,7 @@ static enum fz_code append_values(struct fz_parquet_writer *w, struct fz_pw_leaf
         }
         const void *values = gather(leaf->kind, column, from + at, rows == NULL ? NULL : rows + at, m, w->gather.ptr);
         if (leaf->kind != FZ_PW_BYTES) { // text: in encode
-            fz_pw_range_add(&leaf->page_range, leaf->kind, values, m, &leaf->file_nans);
+            fz_pw_range_add(&leaf->page_range, leaf->kind, values, m, &leaf->chunk_nans);
         }
         uint8_t *bytes = (uint8_t *)w->gather.ptr + m * 16;
         if (leaf->kind == FZ_PW_FIXED) {
@@ -220,7 +220,7 @@ static size_t row_of(size_t from, const uint32_t *selection, size_t i) {
 }
 
 // Levels into w->levels and the rows that are there into w->present; returns how many are there.
-static size_t split_nulls(struct fz_parquet_writer *w, const struct fz_column *column, size_t from,
+static size_t split_nulls(struct fz_parquet_encoder *w, const struct fz_column *column, size_t from,
                           const uint32_t *selection, size_t n) {
     uint32_t *present = w->present;
     uint8_t *levels = w->levels;
@@ -236,7 +236,7 @@ static size_t split_nulls(struct fz_parquet_writer *w, const struct fz_column *c
     return k;
 }
 
-static enum fz_code flat_block(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
+static enum fz_code flat_block(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
                                size_t from, const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (column->validity != NULL) {
@@ -273,7 +273,7 @@ static size_t column_text_bytes(const struct fz_column *column, size_t from, con
     return total;
 }
 
-enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
                                     const struct fz_column *column, size_t from, const uint32_t *selection, size_t n,
                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -302,7 +302,7 @@ out:
 
 // ---- nested --------------------------------------------------------------------------------------------------------------
 
-static enum fz_code slots_block(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
+static enum fz_code slots_block(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, const struct fz_column *column,
                                 const uint32_t *slot_rows, const uint8_t *slot_defs, const uint8_t *slot_reps, size_t n,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -350,7 +350,7 @@ static size_t slots_bytes(const struct fz_pw_leaf *leaf, const struct fz_column 
     return total;
 }
 
-enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
                                      const struct fz_column *column, const struct fz_pw_slots *slots,
                                      struct fz_err *err) {
     enum fz_code rc = FZ_OK;

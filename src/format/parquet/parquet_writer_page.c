@@ -1,5 +1,5 @@
 // Pages and column chunks: levels and values of the page that is full become encoded, compressed bytes with header and CRC in the
-// leaf's chunk buffer; a flush writes dictionary page and chunk and remembers what footer and page index need.
+// leaf's chunk buffer; a finished chunk has its dictionary page and what footer and page index need.
 #include <zstd.h>
 
 #include "base/hash.h"
@@ -14,13 +14,13 @@ size_t fz_pw_leaf_page_bytes(const struct fz_pw_leaf *leaf) {
     return leaf->use_dict ? 2 * leaf->n_present : leaf->plain.len;
 }
 
-void fz_pw_compressor_free(struct fz_parquet_writer *w) {
+void fz_pw_compressor_free(struct fz_parquet_encoder *w) {
     ZSTD_freeCCtx(w->compressor);
     w->compressor = NULL;
 }
 
 // Appends the compressed bytes. zstd keeps one context per writer: making one costs more than compressing a page.
-static enum fz_code compress(struct fz_parquet_writer *w, const void *data, size_t len, struct fz_buf *out,
+static enum fz_code compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
                              struct fz_err *err) {
     if (w->codec != FZ_PQ_ZSTD) {
         return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
@@ -53,7 +53,7 @@ enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err) {
     return fz_buf_check(&leaf->plain, err);
 }
 
-enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
+enum fz_code fz_pw_leaf_start(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
     (void)err;
     leaf->use_dict = leaf->kind != FZ_PW_BOOL && !leaf->no_dictionary && w->dict_bytes_max > 0;
     leaf->dict_used = leaf->plain_used = false;
@@ -61,7 +61,7 @@ enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *le
     leaf->dict.limit_bytes = w->dict_bytes_max;
     fz_pw_dict_clear(&leaf->dict);
     fz_buf_clear(&leaf->chunk);
-    leaf->chunk_uncompressed = leaf->chunk_values = leaf->chunk_nulls = leaf->chunk_rows = 0;
+    leaf->chunk_uncompressed = leaf->chunk_values = leaf->chunk_nulls = leaf->chunk_nans = leaf->chunk_rows = 0;
     fz_pw_range_clear(&leaf->chunk_range);
     fz_pw_range_clear(&leaf->previous_range);
     leaf->ascending = leaf->descending = leaf->index_ok = true;
@@ -69,7 +69,7 @@ enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *le
     return FZ_OK;
 }
 
-static enum fz_code append_levels(struct fz_parquet_writer *w, const uint8_t *levels, uint8_t uniform, size_t n,
+static enum fz_code append_levels(struct fz_parquet_encoder *w, const uint8_t *levels, uint8_t uniform, size_t n,
                                   uint8_t max, struct fz_err *err) {
     struct fz_buf *body = &w->body;
     size_t at = body->len;
@@ -109,7 +109,7 @@ static void append_booleans(struct fz_buf *body, const struct fz_buf *plain) {
 }
 
 // Levels and values into w->body; *encoding says how the values lie.
-static enum fz_code encode_body(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int *encoding,
+static enum fz_code encode_body(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, int *encoding,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     fz_buf_clear(&w->body);
@@ -146,7 +146,7 @@ out:
 }
 
 // Compresses `body` and appends header + page to `out`; *size: bytes of both, *raw: the same before compression.
-static enum fz_code append_page(struct fz_parquet_writer *w, struct fz_pq_page_header *header, const void *body,
+static enum fz_code append_page(struct fz_parquet_encoder *w, struct fz_pq_page_header *header, const void *body,
                                 size_t len, struct fz_buf *compressed, struct fz_buf *out, int64_t *size, int64_t *raw,
                                 const char *name, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -183,7 +183,7 @@ out:
 }
 
 // Entry of the page index; keeps track of the order of pages.
-static enum fz_code add_page_entry(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, int64_t offset, int64_t size,
+static enum fz_code add_page_entry(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, int64_t offset, int64_t size,
                                    struct fz_err *err) {
     enum fz_code rc = fz_grow((void **)&leaf->pages, &leaf->pages_cap, leaf->n_pages + 1, sizeof *leaf->pages, err);
     if (rc != FZ_OK) {
@@ -201,9 +201,9 @@ static enum fz_code add_page_entry(struct fz_parquet_writer *w, struct fz_pw_lea
         return FZ_OK;
     }
     bool exact;
-    bool ok = fz_pw_range_stat(&w->arena, leaf, range, false, INDEX_MAX_LEN, &entry->min, &exact) &&
-              (fz_pw_range_stat(&w->arena, leaf, range, true, INDEX_MAX_LEN, &entry->max, &exact) ||
-               fz_pw_range_stat(&w->arena, leaf, range, true, SIZE_MAX, &entry->max, &exact));
+    bool ok = fz_pw_range_stat(&w->group_arena, leaf, range, false, INDEX_MAX_LEN, &entry->min, &exact) &&
+              (fz_pw_range_stat(&w->group_arena, leaf, range, true, INDEX_MAX_LEN, &entry->max, &exact) ||
+               fz_pw_range_stat(&w->group_arena, leaf, range, true, SIZE_MAX, &entry->max, &exact));
     if (!ok) {
         return fz_fail_nomem(err, 64);
     }
@@ -221,7 +221,7 @@ static enum fz_code add_page_entry(struct fz_parquet_writer *w, struct fz_pw_lea
     return rc != FZ_OK ? rc : fz_pw_range_check(&leaf->chunk_range, err);
 }
 
-enum fz_code fz_pw_page_cut(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
+enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (leaf->n_levels == 0) {
         return FZ_OK;
@@ -263,27 +263,27 @@ out:
     return rc;
 }
 
-static enum fz_code make_statistics(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+static enum fz_code make_statistics(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
                                     struct fz_pq_statistics *out) {
     *out = (struct fz_pq_statistics){
         .null_count = leaf->chunk_nulls, .distinct_count = -1, .min_exact = true, .max_exact = true};
     if (leaf->chunk_range.set) {
-        out->has_min = fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, false, STATISTICS_MAX_LEN, &out->min,
+        out->has_min = fz_pw_range_stat(&w->group_arena, leaf, &leaf->chunk_range, false, STATISTICS_MAX_LEN, &out->min,
                                         &out->min_exact);
         out->has_max =
-            fz_pw_range_stat(&w->arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max, &out->max_exact);
+            fz_pw_range_stat(&w->group_arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max, &out->max_exact);
     }
     return FZ_OK;
 }
 
-static enum fz_code make_index(struct fz_parquet_writer *w, const struct fz_pw_leaf *leaf, int64_t base,
+static enum fz_code make_index(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, int64_t base,
                                struct fz_pw_index *out, struct fz_err *err) {
     size_t n = leaf->n_pages;
-    struct fz_pq_page_location *locations = fz_arena_array(&w->arena, n, sizeof *locations);
-    bool *null_pages = fz_arena_array(&w->arena, n, sizeof *null_pages);
-    int64_t *null_counts = fz_arena_array(&w->arena, n, sizeof *null_counts);
-    struct fz_str *mins = fz_arena_array(&w->arena, n, sizeof *mins),
-                  *maxs = fz_arena_array(&w->arena, n, sizeof *maxs);
+    struct fz_pq_page_location *locations = fz_arena_array(&w->group_arena, n, sizeof *locations);
+    bool *null_pages = fz_arena_array(&w->group_arena, n, sizeof *null_pages);
+    int64_t *null_counts = fz_arena_array(&w->group_arena, n, sizeof *null_counts);
+    struct fz_str *mins = fz_arena_array(&w->group_arena, n, sizeof *mins),
+                  *maxs = fz_arena_array(&w->group_arena, n, sizeof *maxs);
     if (locations == NULL || null_pages == NULL || null_counts == NULL || mins == NULL || maxs == NULL) {
         return fz_fail_nomem(err, n * sizeof *locations);
     }
@@ -308,64 +308,53 @@ static enum fz_code make_index(struct fz_parquet_writer *w, const struct fz_pw_l
     return FZ_OK;
 }
 
-static enum fz_code write_bytes(struct fz_parquet_writer *w, const struct fz_buf *bytes, struct fz_err *err) {
-    enum fz_code rc = fz_writer_append(w->sink, bytes->ptr, bytes->len, err);
-    w->pos += (int64_t)bytes->len;
-    return rc;
-}
-
-enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out,
-                              struct fz_pw_index *index, struct fz_err *err) {
+enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_pw_chunk *out,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
+    struct fz_pq_column_chunk *meta = &out->meta;
     FZ_TRY(fz_pw_page_cut(w, leaf, err));
-    *out = (struct fz_pq_column_chunk){.type = leaf->physical,
-                                       .path = leaf->path,
-                                       .n_path = leaf->n_path,
-                                       .codec = (int)w->codec,
-                                       .num_values = leaf->chunk_values,
-                                       .index_page_offset = -1,
-                                       .dictionary_page_offset = -1,
-                                       .bloom_filter_offset = -1,
-                                       .bloom_filter_length = -1,
-                                       .offset_index_offset = -1,
-                                       .column_index_offset = -1};
-    index->chunk = out;
-    int64_t start = w->pos;
+    *meta = (struct fz_pq_column_chunk){.type = leaf->physical,
+                                        .codec = (int)w->codec,
+                                        .num_values = leaf->chunk_values,
+                                        .index_page_offset = -1,
+                                        .dictionary_page_offset = -1,
+                                        .bloom_filter_offset = -1,
+                                        .bloom_filter_length = -1,
+                                        .offset_index_offset = -1,
+                                        .column_index_offset = -1};
     if (leaf->dict_used) {
         struct fz_pq_page_header header = {.type = FZ_PQ_DICTIONARY_PAGE,
                                            .num_values = (int32_t)leaf->dict.n,
                                            .encoding = FZ_PQ_PLAIN,
                                            .statistics = {.null_count = -1, .distinct_count = -1}};
         int64_t size = 0, raw = 0;
-        fz_buf_clear(&w->body);
-        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->gather, &w->body, &size, &raw,
-                           leaf->name, err));
-        out->dictionary_page_offset = w->pos;
+        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->gather, &out->dictionary,
+                           &size, &raw, leaf->name, err));
+        meta->dictionary_page_offset = 0;
         leaf->chunk_uncompressed += raw;
-        FZ_TRY(write_bytes(w, &w->body, err));
     }
-    out->data_page_offset = w->pos;
-    FZ_TRY(make_index(w, leaf, w->pos, index, err));
-    FZ_TRY(write_bytes(w, &leaf->chunk, err));
-    out->total_uncompressed_size = leaf->chunk_uncompressed;
-    out->total_compressed_size = w->pos - start;
-    int *encodings = fz_arena_array(&w->arena, 3, sizeof *encodings);
+    meta->data_page_offset = (int64_t)out->dictionary.len;
+    FZ_TRY(make_index(w, leaf, meta->data_page_offset, &out->index, err));
+    meta->total_uncompressed_size = leaf->chunk_uncompressed;
+    meta->total_compressed_size = (int64_t)(out->dictionary.len + leaf->chunk.len);
+    int *encodings = fz_arena_array(&w->group_arena, 3, sizeof *encodings);
     if (encodings == NULL) {
         rc = fz_fail_nomem(err, 12);
         goto out;
     }
-    encodings[out->n_encodings++] = FZ_PQ_RLE;
-    encodings[out->n_encodings++] = FZ_PQ_PLAIN; // of the dictionary page, or of data pages
+    encodings[meta->n_encodings++] = FZ_PQ_RLE;
+    encodings[meta->n_encodings++] = FZ_PQ_PLAIN; // of the dictionary page, or of data pages
     if (leaf->dict_used) {
-        encodings[out->n_encodings++] = FZ_PQ_RLE_DICTIONARY;
+        encodings[meta->n_encodings++] = FZ_PQ_RLE_DICTIONARY;
     }
-    out->encodings = encodings;
-    FZ_TRY(make_statistics(w, leaf, &out->statistics));
-    leaf->file_size += out->total_compressed_size;
-    leaf->file_values += leaf->chunk_values;
-    leaf->file_nulls += leaf->chunk_nulls;
-    fz_pw_range_merge(&leaf->file_range, leaf->kind, &leaf->chunk_range);
-    FZ_TRY(fz_pw_range_check(&leaf->file_range, err));
+    meta->encodings = encodings;
+    FZ_TRY(make_statistics(w, leaf, &meta->statistics));
+    out->nulls = leaf->chunk_nulls;
+    out->nans = leaf->chunk_nans;
+    out->pages = leaf->chunk;
+    leaf->chunk = (struct fz_buf){0};
+    out->range = leaf->chunk_range;
+    leaf->chunk_range = (struct fz_pw_range){0};
     FZ_TRY(fz_pw_leaf_start(w, leaf, err));
 out:
     return rc;
@@ -382,5 +371,4 @@ void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf) {
     fz_pw_range_dispose(&leaf->page_range);
     fz_pw_range_dispose(&leaf->chunk_range);
     fz_pw_range_dispose(&leaf->previous_range);
-    fz_pw_range_dispose(&leaf->file_range);
 }

@@ -1,10 +1,11 @@
 // Inside of the Parquet writer, shared by parquet_writer*.c only. Path of a value:
 //
 //   batch column -> shred (levels, present rows) -> column (gather, range, dictionary or PLAIN) -> page (encode, compress)
-//                -> chunk buffer -> row group flush -> store
+//                -> chunk buffer -> row group in memory -> file
 //
-// A leaf keeps the page it is filling as level bytes plus dictionary indexes or PLAIN bytes; pages that are complete are kept
-// encoded until their row group is written. Nothing is kept per row.
+// An encoder makes row groups and knows no file, so each thread can have its own; a writer puts complete row groups into a file, be
+// they encoded or copied from another file (parquet_copy.c). A leaf keeps the page it is filling as level bytes plus dictionary
+// indexes or PLAIN bytes; pages that are complete are kept encoded until their row group is. Nothing is kept per row.
 #ifndef FZ_FORMAT_PARQUET_PARQUET_WRITER_PRIV_H
 #define FZ_FORMAT_PARQUET_PARQUET_WRITER_PRIV_H
 
@@ -75,6 +76,7 @@ struct fz_pw_leaf {
     enum fz_metrics_mode metrics;
     int metrics_length;
     bool no_dictionary;
+    bool left_out; // not encoded: its chunk is copied from another file
     // page being filled
     uint8_t *defs, *reps;
     size_t defs_cap, reps_cap, n_levels;
@@ -93,22 +95,21 @@ struct fz_pw_leaf {
     struct fz_pw_dict dict;
     struct fz_buf chunk; // finished pages
     int64_t chunk_uncompressed;
-    int64_t chunk_values, chunk_nulls, chunk_rows;
+    int64_t chunk_values, chunk_nulls, chunk_nans, chunk_rows;
     struct fz_pw_range chunk_range, previous_range; // previous page, for the boundary order
     bool ascending, descending, index_ok;
     struct fz_pw_page_entry *pages;
     size_t n_pages, pages_cap;
-    // whole file
-    int64_t file_size, file_values, file_nulls, file_nans;
-    int64_t page_in, page_out; // bytes before and after compression, for the size estimate
-    struct fz_pw_range file_range;
+    int64_t page_in, page_out; // bytes before and after compression, all row groups so far, for the size estimate
 };
 
 enum fz_pw_node_kind { FZ_PW_LEAF, FZ_PW_STRUCT, FZ_PW_LIST, FZ_PW_MAP };
 struct fz_pw_node {
     enum fz_pw_node_kind kind;
     const char *name;
+    int32_t field_id;
     bool required;
+    bool left_out; // roots only: no leaf below is encoded
     uint8_t def, rep; // levels of a value that is there (lists: of the list itself, its elements have one more of each)
     size_t column_ix; // in the batch or in the struct column
     size_t leaf;
@@ -120,17 +121,33 @@ struct fz_pw_node {
     size_t rows_cap, defs_cap, reps_cap;
 };
 
-// What waits in memory for the footer, per column chunk.
-struct fz_pw_index {
-    struct fz_pq_column_chunk *chunk;
+struct fz_pw_index { // page index of a column chunk
+    bool has_columns;
     struct fz_pq_offset_index offsets;
     struct fz_pq_column_index columns;
-    bool has_columns;
 };
 
-struct fz_parquet_writer {
-    struct fz_writer *sink;
-    struct fz_arena arena; // lives as long as the writer: schema, footer, indexes
+// A complete column chunk. Offsets in `meta` and `index` count from its first byte until it is put into a file.
+struct fz_pw_chunk {
+    struct fz_pq_column_chunk meta;
+    struct fz_pw_index index;
+    struct fz_buf dictionary, pages; // encoded; or
+    const char *copied; // bytes of another file, in the group's `copied`
+    size_t copied_len;
+    int64_t nulls, nans;
+    struct fz_pw_range range;
+};
+struct fz_parquet_group {
+    struct fz_arena arena; // what meta and index point to
+    int64_t rows;
+    struct fz_pw_chunk *chunks; // one per leaf
+    size_t n_chunks;
+    char *copied;
+};
+
+struct fz_parquet_encoder {
+    struct fz_arena arena; // schema
+    struct fz_arena group_arena; // the row group being built
     enum fz_pq_codec codec;
     int level;
     int64_t group_rows_max, group_bytes_max, page_rows_max;
@@ -141,13 +158,7 @@ struct fz_parquet_writer {
     size_t n_leaves, leaves_cap;
     struct fz_pq_schema_element *schema;
     size_t n_schema, schema_cap;
-    struct fz_pq_row_group *groups;
-    size_t n_groups, groups_cap;
-    struct fz_pw_index **indexes; // per row group: one per leaf
-    size_t indexes_cap;
-    struct fz_key_value *key_values;
-    size_t n_key_values;
-    int64_t pos, rows, group_rows, page_rows;
+    int64_t group_rows, page_rows;
     bool broken; // an append failed half-way
     void *compressor; // ZSTD_CCtx
     // scratch
@@ -156,6 +167,26 @@ struct fz_parquet_writer {
     size_t present_cap, widened_cap;
     uint8_t *levels;
     size_t levels_cap;
+};
+
+struct fz_pw_total { // of one leaf over the whole file
+    int64_t size, values, nulls, nans;
+    struct fz_pw_range range;
+};
+
+struct fz_parquet_writer {
+    struct fz_writer *sink;
+    struct fz_parquet_encoder *encoder; // the schema; and the rows that are appended one batch after the other
+    struct fz_arena arena; // key values
+    struct fz_parquet_group **added; // all row groups, kept for footer and page index; their bytes are gone
+    struct fz_pq_row_group *groups;
+    size_t n_groups, added_cap, groups_cap;
+    struct fz_pw_total *totals;
+    struct fz_key_value *key_values;
+    size_t n_key_values;
+    int64_t pos, rows;
+    bool broken;
+    struct fz_buf body;
 };
 
 enum { FZ_PW_NO_ROW = UINT32_MAX };
@@ -168,7 +199,7 @@ struct fz_pw_slots {
 };
 
 // parquet_writer_schema.c
-enum fz_code fz_pw_schema_build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+enum fz_code fz_pw_schema_build(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                                 struct fz_err *err);
 void fz_pw_node_dispose(struct fz_pw_node *node);
 // parquet_writer_dict.c: indexes of `n` values into out; returns how many were done, fewer when the dictionary is full (or nomem).
@@ -192,27 +223,30 @@ bool fz_pw_range_stat(struct fz_arena *arena, const struct fz_pw_leaf *leaf, con
 // The bound as Iceberg value (borrows bytes from the range).
 struct fz_value fz_pw_range_value(const struct fz_pw_leaf *leaf, const struct fz_pw_range *range, bool upper);
 // parquet_writer_column.c
-enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+enum fz_code fz_pw_leaf_append_flat(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
                                     const struct fz_column *column, size_t from, const uint32_t *selection, size_t n,
                                     struct fz_err *err);
-enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+enum fz_code fz_pw_leaf_append_slots(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
                                      const struct fz_column *column, const struct fz_pw_slots *slots,
                                      struct fz_err *err);
 enum fz_code fz_pw_fail_null(const char *name, struct fz_err *err);
 // parquet_writer_shred.c
-enum fz_code fz_pw_shred(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+enum fz_code fz_pw_shred(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
                          size_t from, const uint32_t *selection, size_t n, struct fz_err *err);
 // parquet_writer_page.c
 size_t fz_pw_leaf_page_bytes(const struct fz_pw_leaf *leaf); // of the page being filled, before compression
-enum fz_code fz_pw_page_cut(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf,
+enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
                             struct fz_err *err); // nothing when empty
 enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err); // the current page and those after it
-enum fz_code fz_pw_leaf_start(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_err *err);
-// Writes the leaf's chunk at w->pos; fills the footer entry and the index.
-enum fz_code fz_pw_leaf_flush(struct fz_parquet_writer *w, struct fz_pw_leaf *leaf, struct fz_pq_column_chunk *out,
-                              struct fz_pw_index *index, struct fz_err *err);
+enum fz_code fz_pw_leaf_start(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_err *err);
+// Moves the leaf's pages into a chunk; the leaf is empty after that.
+enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_pw_chunk *out,
+                               struct fz_err *err);
 void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf);
-void fz_pw_compressor_free(struct fz_parquet_writer *w);
+void fz_pw_compressor_free(struct fz_parquet_encoder *w);
+// parquet_encoder.c
+struct fz_parquet_group *fz_pw_group_new(size_t n_leaves, struct fz_err *err); // NULL: out of memory
+void fz_pw_group_drop_bytes(struct fz_parquet_group *group); // bytes and ranges; what the footer needs stays
 // parquet_writer_rle.c: the RLE/bit-packing hybrid.
 void fz_pw_rle_append(struct fz_buf *out, const uint32_t *values, size_t n, int bit_width);
 void fz_pw_rle_run(struct fz_buf *out, uint32_t value, size_t n, int bit_width);

@@ -9,7 +9,7 @@ struct path {
     size_t n;
 };
 
-static struct fz_pq_schema_element *add_element(struct fz_parquet_writer *w, const char *name, int repetition,
+static struct fz_pq_schema_element *add_element(struct fz_parquet_encoder *w, const char *name, int repetition,
                                                 int32_t id, struct fz_err *err) {
     if (fz_grow((void **)&w->schema, &w->schema_cap, w->n_schema + 1, sizeof *w->schema, err) != FZ_OK) {
         return NULL;
@@ -159,7 +159,7 @@ static enum fz_code leaf_element(struct fz_pq_schema_element *e, struct fz_pw_le
     return FZ_OK;
 }
 
-static const char *dotted(struct fz_parquet_writer *w, const struct path *path) {
+static const char *dotted(struct fz_parquet_encoder *w, const struct path *path) {
     struct fz_buf text = {0};
     for (size_t i = 0; i < path->n; i++) {
         if (i > 0) {
@@ -188,11 +188,11 @@ static void leaf_options(struct fz_pw_leaf *leaf, const struct fz_parquet_write 
     }
 }
 
-static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+static enum fz_code build(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                           const struct fz_field *field, const char *name, struct fz_pw_node *node, struct path *path,
                           int depth, struct fz_err *err);
 
-static enum fz_code build_leaf(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+static enum fz_code build_leaf(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                                const struct fz_field *field, struct fz_pw_node *node, struct path *path,
                                struct fz_err *err) {
     if (w->n_leaves >= MAX_LEAVES) {
@@ -222,7 +222,7 @@ static enum fz_code build_leaf(struct fz_parquet_writer *w, const struct fz_parq
 }
 
 // Children of a struct, list or map; `parent` has def and rep, the children's base levels are given.
-static enum fz_code build_children(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+static enum fz_code build_children(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                                    const struct fz_type *type, struct fz_pw_node *node, struct path *path, int depth,
                                    struct fz_err *err) {
     static const char *const map_names[] = {"key", "value"};
@@ -250,7 +250,7 @@ static enum fz_code build_children(struct fz_parquet_writer *w, const struct fz_
 }
 
 // `node` comes with the levels of its parent; they are raised by what the field itself adds.
-static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+static enum fz_code build(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                           const struct fz_field *field, const char *name, struct fz_pw_node *node, struct path *path,
                           int depth, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -264,6 +264,7 @@ static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_w
     size_t path_before = path->n;
     path->items[path->n++] = fz_str_of(kept);
     node->name = kept;
+    node->field_id = field->id;
     node->required = field->required;
     node->def = (uint8_t)(node->def + !field->required);
     struct fz_pq_schema_element *e =
@@ -306,7 +307,7 @@ static enum fz_code build(struct fz_parquet_writer *w, const struct fz_parquet_w
     return rc;
 }
 
-enum fz_code fz_pw_schema_build(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
+enum fz_code fz_pw_schema_build(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct path *path = NULL;

@@ -3,7 +3,7 @@
 // A slot whose ancestor ended it keeps its level all the way down.
 #include "format/parquet/parquet_writer_priv.h"
 
-static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+static enum fz_code shred_node(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
                                const struct fz_pw_slots *slots, struct fz_err *err);
 
 static enum fz_code reserve(struct fz_pw_node *node, size_t n, struct fz_err *err) {
@@ -15,7 +15,7 @@ out:
     return rc;
 }
 
-static enum fz_code shred_struct(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+static enum fz_code shred_struct(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
                                  const struct fz_pw_slots *slots, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_slots inner = *slots;
@@ -61,7 +61,7 @@ static enum fz_code count_slots(const struct fz_column *column, const struct fz_
     return FZ_OK;
 }
 
-static enum fz_code shred_repeated(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+static enum fz_code shred_repeated(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
                                    const struct fz_pw_slots *slots, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_list_span *spans = column->data;
@@ -107,7 +107,7 @@ out:
     return rc;
 }
 
-static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+static enum fz_code shred_node(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
                                const struct fz_pw_slots *slots, struct fz_err *err) {
     switch (node->kind) {
     case FZ_PW_LEAF:
@@ -121,7 +121,7 @@ static enum fz_code shred_node(struct fz_parquet_writer *w, struct fz_pw_node *n
     return FZ_OK;
 }
 
-enum fz_code fz_pw_shred(struct fz_parquet_writer *w, struct fz_pw_node *node, const struct fz_column *column,
+enum fz_code fz_pw_shred(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
                          size_t from, const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (node->kind == FZ_PW_LEAF) {
