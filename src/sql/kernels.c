@@ -7,7 +7,8 @@ static struct fz_scalar_kernel table[MAX_KERNELS];
 static size_t n_table;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct fz_field string_element;
-static struct fz_type decimal38 = {.id = FZ_TYPE_DECIMAL, .precision = 38, .scale = 0}, string_list = {.id = FZ_TYPE_LIST, .n_fields = 1, .fields = &string_element};
+static struct fz_type decimal38 = {.id = FZ_TYPE_DECIMAL, .precision = 38, .scale = 0},
+                      string_list = {.id = FZ_TYPE_LIST, .n_fields = 1, .fields = &string_element};
 static struct fz_type interval_cal = {.id = FZ_TYPE_INTERVAL_CAL};
 static struct fz_field timestamp_element;
 static struct fz_type timestamp_list = {.id = FZ_TYPE_LIST, .n_fields = 1, .fields = &timestamp_element};
@@ -16,8 +17,9 @@ static const struct fz_type *letter(char c) {
     static const struct {
         char letter;
         enum fz_type_id id;
-    } types[] = {{'b', FZ_TYPE_BOOLEAN}, {'y', FZ_TYPE_BYTE},   {'i', FZ_TYPE_INT},    {'l', FZ_TYPE_LONG}, {'d', FZ_TYPE_DOUBLE},      {'f', FZ_TYPE_FLOAT},
-                 {'s', FZ_TYPE_STRING},  {'x', FZ_TYPE_BINARY}, {'D', FZ_TYPE_DATE},   {'T', FZ_TYPE_TIMESTAMPTZ}, {'N', FZ_TYPE_TIMESTAMP}};
+    } types[] = {{'b', FZ_TYPE_BOOLEAN}, {'y', FZ_TYPE_BYTE},        {'i', FZ_TYPE_INT},      {'l', FZ_TYPE_LONG},
+                 {'d', FZ_TYPE_DOUBLE},  {'f', FZ_TYPE_FLOAT},       {'s', FZ_TYPE_STRING},   {'x', FZ_TYPE_BINARY},
+                 {'D', FZ_TYPE_DATE},    {'T', FZ_TYPE_TIMESTAMPTZ}, {'N', FZ_TYPE_TIMESTAMP}};
     if (c == 'h') {
         return &decimal38;
     }
@@ -35,8 +37,11 @@ static const struct fz_type *letter(char c) {
 static void add_rows(const struct fz_kernel_row *rows, size_t n) {
     for (size_t i = 0; i < n && n_table < MAX_KERNELS; i++) {
         struct fz_scalar_kernel *k = &table[n_table++];
-        *k = (struct fz_scalar_kernel){.name = rows[i].name, .null_in_null_out = rows[i].null_in_null_out, .run = rows[i].run};
-        k->result = strcmp(rows[i].result, "[s") == 0 ? &string_list : strcmp(rows[i].result, "[N") == 0 ? &timestamp_list : letter(*rows[i].result);
+        *k = (struct fz_scalar_kernel){
+            .name = rows[i].name, .null_in_null_out = rows[i].null_in_null_out, .run = rows[i].run};
+        k->result = strcmp(rows[i].result, "[s") == 0   ? &string_list
+                    : strcmp(rows[i].result, "[N") == 0 ? &timestamp_list
+                                                        : letter(*rows[i].result);
         if (strchr(rows[i].args, '*') != NULL) {
             k->n_args = SIZE_MAX;
             k->args[0] = letter(rows[i].args[0]);
@@ -67,7 +72,8 @@ const struct fz_scalar_kernel *fz_sql_kernels(size_t *n) {
     return table;
 }
 
-enum fz_code fz_col_put_str(struct fz_column *out, size_t row, const char *ptr, size_t len, struct fz_arena *strings, struct fz_err *err) {
+enum fz_code fz_col_put_str(struct fz_column *out, size_t row, const char *ptr, size_t len, struct fz_arena *strings,
+                            struct fz_err *err) {
     const char *kept = ptr;
     if (len > 12) {
         kept = fz_arena_memdup(strings, ptr, len);
@@ -79,7 +85,8 @@ enum fz_code fz_col_put_str(struct fz_column *out, size_t row, const char *ptr, 
     return FZ_OK;
 }
 
-enum fz_code fz_col_take_buf(struct fz_column *out, size_t row, struct fz_buf *buf, struct fz_arena *strings, struct fz_err *err) {
+enum fz_code fz_col_take_buf(struct fz_column *out, size_t row, struct fz_buf *buf, struct fz_arena *strings,
+                             struct fz_err *err) {
     enum fz_code rc = fz_buf_check(buf, err);
     if (rc == FZ_OK) {
         rc = fz_col_put_str(out, row, buf->ptr ? buf->ptr : "", buf->len, strings, err);
@@ -88,7 +95,8 @@ enum fz_code fz_col_take_buf(struct fz_column *out, size_t row, struct fz_buf *b
     return rc;
 }
 
-enum fz_code fz_col_append_list(struct fz_column *out, size_t row, const struct fz_str *items, size_t n, struct fz_arena *strings, struct fz_err *err) {
+enum fz_code fz_col_append_list(struct fz_column *out, size_t row, const struct fz_str *items, size_t n,
+                                struct fz_arena *strings, struct fz_err *err) {
     struct fz_list_span *spans = out->data;
     // rows are filled in order, so the child ends where the last list does
     size_t at = 0;

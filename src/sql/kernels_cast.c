@@ -118,7 +118,8 @@ FZ_KERNEL_RUN(str_to_dec) { // (text, precision, scale): the unscaled number
         __int128 v = 0;
         bool number;
         SKIP_NULL(i)
-        if (!fz_text_to_decimal(fz_col_str(&args[0], i), (int)fz_col_i64(&args[1], i), (int)fz_col_i64(&args[2], i), &v, &number)) {
+        if (!fz_text_to_decimal(fz_col_str(&args[0], i), (int)fz_col_i64(&args[1], i), (int)fz_col_i64(&args[2], i), &v,
+                                &number)) {
             fz_column_set_null(out, i);
         }
         ((struct fz_i128 *)out->data)[i] = fz_i128_of(v);
@@ -303,7 +304,8 @@ static void print_ym(struct fz_buf *out, int64_t months, int64_t first, int64_t 
     if (first == 0 && last == 1) {
         fz_buf_printf(out, "INTERVAL '%s%lld-%lld' YEAR TO MONTH", sign, (long long)(v / 12), (long long)(v % 12));
     } else {
-        fz_buf_printf(out, "INTERVAL '%s%lld' %s", sign, (long long)(first == 0 ? v / 12 : v), first == 0 ? "YEAR" : "MONTH");
+        fz_buf_printf(out, "INTERVAL '%s%lld' %s", sign, (long long)(first == 0 ? v / 12 : v),
+                      first == 0 ? "YEAR" : "MONTH");
     }
 }
 TO_TEXT(ym_to_str, print_ym(&buf, ((const int32_t *)args[0].data)[i], fz_col_i64(&args[1], i), fz_col_i64(&args[2], i)))
@@ -316,7 +318,11 @@ static void print_cal(struct fz_buf *out, const struct duck_interval *v) { // "1
     const struct {
         int64_t n;
         const char *unit;
-    } parts[] = {{v->months / 12, "years"}, {v->months % 12, "months"}, {v->days, "days"}, {v->micros / 3600000000, "hours"}, {v->micros / 60000000 % 60, "minutes"}};
+    } parts[] = {{v->months / 12, "years"},
+                 {v->months % 12, "months"},
+                 {v->days, "days"},
+                 {v->micros / 3600000000, "hours"},
+                 {v->micros / 60000000 % 60, "minutes"}};
     const char *gap = "";
     for (size_t k = 0; k < 5; k++) {
         if (parts[k].n != 0) {
@@ -327,7 +333,9 @@ static void print_cal(struct fz_buf *out, const struct duck_interval *v) { // "1
     int64_t rest = v->micros % 60000000;
     if (rest != 0 || *gap == 0) {
         char text[32];
-        int n = snprintf(text, sizeof text, "%s%lld.%06lld", rest < 0 ? "-" : "", (long long)(rest < 0 ? -rest : rest) / 1000000, (long long)(rest < 0 ? -rest : rest) % 1000000);
+        int n =
+            snprintf(text, sizeof text, "%s%lld.%06lld", rest < 0 ? "-" : "",
+                     (long long)(rest < 0 ? -rest : rest) / 1000000, (long long)(rest < 0 ? -rest : rest) % 1000000);
         while (n > 0 && text[n - 1] == '0') {
             text[--n] = 0;
         }
@@ -340,7 +348,8 @@ static void print_cal(struct fz_buf *out, const struct duck_interval *v) { // "1
 TO_TEXT(cal_to_str, print_cal(&buf, (const struct duck_interval *)args[0].data + i))
 
 // Arrays, maps and structs: [1, null], {a -> 1}, {1, null, x}; no quotes.
-static void print_any(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_zone *zone, int depth) {
+static void print_any(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_zone *zone,
+                      int depth) {
     if (!fz_column_is_valid(c, row) || depth > 100) {
         fz_buf_puts(out, "null");
         return;

@@ -46,7 +46,8 @@ static uint32_t murmur_bytes(struct fz_str s, uint32_t seed) { // words, then ea
 }
 
 // ---- xxhash64 of numbers; bytes by base/hash ----
-static const uint64_t P1 = 0x9E3779B185EBCA87u, P2 = 0xC2B2AE3D27D4EB4Fu, P3 = 0x165667B19E3779F9u, P4 = 0x85EBCA77C2B2AE63u, P5 = 0x27D4EB2F165667C5u;
+static const uint64_t P1 = 0x9E3779B185EBCA87u, P2 = 0xC2B2AE3D27D4EB4Fu, P3 = 0x165667B19E3779F9u,
+                      P4 = 0x85EBCA77C2B2AE63u, P5 = 0x27D4EB2F165667C5u;
 static uint64_t rotl64(uint64_t v, int n) {
     return v << n | v >> (64 - n);
 }
@@ -188,7 +189,8 @@ static void sort_key(struct fz_buf *out, const struct fz_column *c, size_t row, 
     switch ((int)c->type->id) {
     case FZ_TYPE_FLOAT:
     case FZ_TYPE_DOUBLE: {
-        double v = c->type->id == FZ_TYPE_FLOAT ? (double)((const float *)c->data)[row] : ((const double *)c->data)[row];
+        double v =
+            c->type->id == FZ_TYPE_FLOAT ? (double)((const float *)c->data)[row] : ((const double *)c->data)[row];
         uint64_t bits = 0x7ff8000000000000u;
         v = v == 0 ? 0.0 : v;
         if (!isnan(v)) {
@@ -240,7 +242,11 @@ static void put_hex(struct fz_buf *out, const unsigned char *p, size_t n) {
     fz_hex_encode(out, p, n);
 }
 static bool sha2(struct fz_buf *out, struct fz_str s, int64_t bits) {
-    const EVP_MD *md = bits == 224 ? EVP_sha224() : bits == 256 || bits == 0 ? EVP_sha256() : bits == 384 ? EVP_sha384() : bits == 512 ? EVP_sha512() : NULL;
+    const EVP_MD *md = bits == 224                ? EVP_sha224()
+                       : bits == 256 || bits == 0 ? EVP_sha256()
+                       : bits == 384              ? EVP_sha384()
+                       : bits == 512              ? EVP_sha512()
+                                                  : NULL;
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     if (md == NULL || EVP_Digest(s.ptr, s.len, digest, &n, md, NULL) != 1) {
@@ -260,7 +266,12 @@ static bool base64(struct fz_buf *out, struct fz_str s) { // CR LF after every 7
     return true;
 }
 static int base64_digit(char c) {
-    return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1;
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
 }
 static bool unbase64(struct fz_buf *out, struct fz_str s) { // MIME: what is not in the alphabet is passed over
     uint32_t bits = 0;

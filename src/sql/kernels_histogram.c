@@ -87,12 +87,14 @@ static size_t add_value(struct bin *bins, size_t n, size_t most, double v) { // 
         closest = bins[i + 1].x - bins[i].x < bins[closest + 1].x - bins[closest].x ? i : closest;
     }
     double y = bins[closest].y + bins[closest + 1].y;
-    bins[closest] = (struct bin){(bins[closest].x * bins[closest].y + bins[closest + 1].x * bins[closest + 1].y) / y, y};
+    bins[closest] =
+        (struct bin){(bins[closest].x * bins[closest].y + bins[closest + 1].x * bins[closest + 1].y) / y, y};
     memmove(bins + closest + 1, bins + closest + 2, (n - closest - 2) * sizeof *bins);
     return n - 1;
 }
 
-enum fz_code fz_kernel_histogram(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err) {
+enum fz_code fz_kernel_histogram(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct bin *bins = NULL;
     size_t cap = 0, at = 0;

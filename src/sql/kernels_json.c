@@ -22,7 +22,8 @@ static void read_options(struct fz_str text, struct options *o, struct fz_json_t
     *o = (struct options){.corrupt_column = FZ_STR_LIT("_corrupt_record")};
     const char *p = text.ptr, *end = p + text.len;
     while (p < end) {
-        const char *line = memchr(p, '\n', (size_t)(end - p)), *stop = line ? line : end, *eq = memchr(p, '=', (size_t)(stop - p));
+        const char *line = memchr(p, '\n', (size_t)(end - p)), *stop = line ? line : end,
+                   *eq = memchr(p, '=', (size_t)(stop - p));
         if (eq != NULL) {
             struct fz_str k = {p, (size_t)(eq - p)}, v = {eq + 1, (size_t)(stop - eq - 1)};
 #define OPT(name) fz_str_ieq(k, FZ_STR_LIT(name))
@@ -105,8 +106,8 @@ static bool fill_double(const struct filler *f, struct fz_column *c, size_t row,
     bool text = (n->kind == FZ_JSON_TEXT && !f->tree->no_nan) || n->kind == FZ_JSON_NAN;
     if (text && fz_str_eq(n->text, FZ_STR_LIT("NaN"))) {
         v = NAN;
-    } else if (text && (fz_str_eq(n->text, FZ_STR_LIT("Infinity")) || fz_str_eq(n->text, FZ_STR_LIT("+Infinity")) || fz_str_eq(n->text, FZ_STR_LIT("INF")) ||
-                        fz_str_eq(n->text, FZ_STR_LIT("+INF")))) {
+    } else if (text && (fz_str_eq(n->text, FZ_STR_LIT("Infinity")) || fz_str_eq(n->text, FZ_STR_LIT("+Infinity")) ||
+                        fz_str_eq(n->text, FZ_STR_LIT("INF")) || fz_str_eq(n->text, FZ_STR_LIT("+INF")))) {
         v = INFINITY;
     } else if (text && (fz_str_eq(n->text, FZ_STR_LIT("-Infinity")) || fz_str_eq(n->text, FZ_STR_LIT("-INF")))) {
         v = -INFINITY;
@@ -357,7 +358,8 @@ static void set_valid(struct fz_column *c, size_t row) {
     }
 }
 
-enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err) {
+enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err) {
     (void)n_args;
     struct fz_json_tree tree = {0};
     struct options o;
@@ -377,7 +379,8 @@ enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, si
         f.corrupt = false;
         if (!parsed || tree.nodes[0].kind == FZ_JSON_NULL) {
             fill_corrupt(&f, out, row);
-        } else if (out->type->id == FZ_TYPE_LIST && tree.nodes[0].kind == FZ_JSON_OBJECT && out->type->fields[0].type->id == FZ_TYPE_STRUCT) {
+        } else if (out->type->id == FZ_TYPE_LIST && tree.nodes[0].kind == FZ_JSON_OBJECT &&
+                   out->type->fields[0].type->id == FZ_TYPE_STRUCT) {
             size_t at = list_end(out, row); // one record where an array is wanted
             f.rc = fz_column_reserve(&out->children[0], at + 1, err);
             if (f.rc == FZ_OK) {
@@ -394,7 +397,8 @@ enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, si
             continue;
         }
         for (size_t i = 0; out->type->id == FZ_TYPE_STRUCT && i < out->n_children && f.rc == FZ_OK; i++) {
-            if (out->children[i].type->id == FZ_TYPE_STRING && fz_str_eq(fz_str_of(out->type->fields[i].name), o.corrupt_column)) {
+            if (out->children[i].type->id == FZ_TYPE_STRING &&
+                fz_str_eq(fz_str_of(out->type->fields[i].name), o.corrupt_column)) {
                 if (f.corrupt) {
                     set_valid(&out->children[i], row);
                     f.rc = fz_col_put_str(&out->children[i], row, text.ptr, text.len, strings, err);
@@ -475,7 +479,8 @@ struct hits {
     size_t n;
     struct fz_buf text; // the hits, joined by commas
 };
-static void collect(const struct fz_json_tree *t, int32_t node, const struct step *steps, int n, struct hits *h, int depth) {
+static void collect(const struct fz_json_tree *t, int32_t node, const struct step *steps, int n, struct hits *h,
+                    int depth) {
     const struct fz_json_node *at = &t->nodes[node];
     if (depth > MAX_STEPS + 8) {
         return;
@@ -574,7 +579,8 @@ FZ_KERNEL_RUN(k_object_keys) {
     size_t cap = 0;
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
-        if (!fz_column_is_valid(&args[0], i) || !fz_json_parse(&tree, fz_col_str(&args[0], i)) || tree.nodes[0].kind != FZ_JSON_OBJECT) {
+        if (!fz_column_is_valid(&args[0], i) || !fz_json_parse(&tree, fz_col_str(&args[0], i)) ||
+            tree.nodes[0].kind != FZ_JSON_OBJECT) {
             fz_column_set_null(out, i);
             continue;
         }
@@ -692,7 +698,8 @@ FZ_KERNEL_RUN(k_schema) {
 }
 
 // ---- to_json ----
-static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t, const struct options *o, int depth);
+static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t,
+                    const struct options *o, int depth);
 
 static void json_time(struct fz_buf *out, int64_t us, bool tz, const struct options *o) {
     int64_t local = us + (tz && o->zone ? fz_zone_offset_us(o->zone, us) : 0);
@@ -706,7 +713,8 @@ static void json_time(struct fz_buf *out, int64_t us, bool tz, const struct opti
     fz_buf_dispose(&text);
 }
 
-static void json_key(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t, const struct options *o) {
+static void json_key(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t,
+                     const struct options *o) {
     if (c->type->id == FZ_TYPE_STRING) {
         fz_json_text(out, fz_col_str(c, row));
         return;
@@ -721,7 +729,8 @@ static void json_key(struct fz_buf *out, const struct fz_column *c, size_t row, 
     fz_buf_dispose(&text);
 }
 
-static void json_nested(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t, const struct options *o, int depth) {
+static void json_nested(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t,
+                        const struct options *o, int depth) {
     if (c->type->id == FZ_TYPE_STRUCT) {
         const char *gap = "";
         fz_buf_putc(out, '{');
@@ -749,12 +758,14 @@ static void json_nested(struct fz_buf *out, const struct fz_column *c, size_t ro
             json_key(out, &c->children[0].children[0], at, t->fields[0].type, o);
             fz_buf_putc(out, ':');
         }
-        to_json(out, map ? &c->children[0].children[1] : &c->children[0], at, t->fields[map ? 1 : 0].type, o, depth + 1);
+        to_json(out, map ? &c->children[0].children[1] : &c->children[0], at, t->fields[map ? 1 : 0].type, o,
+                depth + 1);
     }
     fz_buf_putc(out, map ? '}' : ']');
 }
 
-static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t, const struct options *o, int depth) {
+static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t,
+                    const struct options *o, int depth) {
     if (!fz_column_is_valid(c, row) || depth > 100) {
         fz_buf_puts(out, "null");
         return;
@@ -777,7 +788,8 @@ static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, c
     }
     case FZ_TYPE_DOUBLE:
     case FZ_TYPE_FLOAT: {
-        double v = c->type->id == FZ_TYPE_DOUBLE ? ((const double *)c->data)[row] : (double)((const float *)c->data)[row];
+        double v =
+            c->type->id == FZ_TYPE_DOUBLE ? ((const double *)c->data)[row] : (double)((const float *)c->data)[row];
         bool special = isnan(v) || isinf(v);
         fz_buf_puts(out, special ? "\"" : "");
         if (c->type->id == FZ_TYPE_FLOAT) {

@@ -9,7 +9,8 @@ static int32_t parse_value(struct fz_json_tree *t, int depth);
 
 static int32_t new_node(struct fz_json_tree *t, enum fz_json_kind kind, struct fz_str text) {
     struct fz_err err = FZ_ERR_INIT;
-    if (t->n_nodes >= MAX_JSON_NODES || fz_grow((void **)&t->nodes, &t->cap_nodes, t->n_nodes + 1, sizeof *t->nodes, &err) != FZ_OK) {
+    if (t->n_nodes >= MAX_JSON_NODES ||
+        fz_grow((void **)&t->nodes, &t->cap_nodes, t->n_nodes + 1, sizeof *t->nodes, &err) != FZ_OK) {
         return -1;
     }
     t->nodes[t->n_nodes] = (struct fz_json_node){.kind = kind, .text = text, .child = -1, .next = -1};
@@ -166,7 +167,8 @@ static bool read_key(struct fz_json_tree *t, struct fz_str *out) {
         return read_text(t, out);
     }
     const char *start = t->p;
-    while (t->unquoted_names && t->p < t->end && (isalnum((unsigned char)*t->p) || *t->p == '_' || *t->p == '$' || (*t->p & 0x80))) {
+    while (t->unquoted_names && t->p < t->end &&
+           (isalnum((unsigned char)*t->p) || *t->p == '_' || *t->p == '$' || (*t->p & 0x80))) {
         t->p++;
     }
     *out = (struct fz_str){start, (size_t)(t->p - start)};

@@ -74,7 +74,8 @@ static void add(struct u256 *a, const struct u256 *b) {
 }
 static void divmod(const struct u256 *a, const struct u256 *b, struct u256 *q, struct u256 *r) {
     if (a->w[2] == 0 && a->w[3] == 0 && b->w[2] == 0 && b->w[3] == 0) {
-        unsigned __int128 x = ((unsigned __int128)a->w[1] << 64) | a->w[0], y = ((unsigned __int128)b->w[1] << 64) | b->w[0];
+        unsigned __int128 x = ((unsigned __int128)a->w[1] << 64) | a->w[0],
+                          y = ((unsigned __int128)b->w[1] << 64) | b->w[0];
         *q = u256_of(x / y);
         *r = u256_of(x % y);
         return;
@@ -149,13 +150,15 @@ static bool dec_addsub(__int128 a, int sa, __int128 b, int sb, int scale, __int1
         x = y;
         negative = b < 0;
     }
-    return scale >= most ? mul_pow10(&x, scale - most) && to_i128(&x, negative, out) : drop_digits(&x, most - scale, negative, out);
+    return scale >= most ? mul_pow10(&x, scale - most) && to_i128(&x, negative, out)
+                         : drop_digits(&x, most - scale, negative, out);
 }
 static bool dec_mul(__int128 a, int sa, __int128 b, int sb, int scale, __int128 *out) {
     struct u256 p = mul_128(magnitude(a), magnitude(b));
     bool negative = (a < 0) != (b < 0);
     int have = sa + sb;
-    return scale >= have ? mul_pow10(&p, scale - have) && to_i128(&p, negative, out) : drop_digits(&p, have - scale, negative, out);
+    return scale >= have ? mul_pow10(&p, scale - have) && to_i128(&p, negative, out)
+                         : drop_digits(&p, have - scale, negative, out);
 }
 static bool dec_rem(__int128 a, int sa, __int128 b, int sb, int scale, bool positive, __int128 *out) {
     int most = sa > sb ? sa : sb;
@@ -179,7 +182,8 @@ static bool dec_rem(__int128 a, int sa, __int128 b, int sb, int scale, bool posi
             r = r2;
         }
     }
-    return scale >= most ? mul_pow10(&r, scale - most) && to_i128(&r, negative, out) : drop_digits(&r, most - scale, negative, out);
+    return scale >= most ? mul_pow10(&r, scale - most) && to_i128(&r, negative, out)
+                         : drop_digits(&r, most - scale, negative, out);
 }
 
 static int scale_of(const struct fz_column *c) {
@@ -247,7 +251,10 @@ static bool round_decimal(__int128 v, int scale, int64_t digits, enum round_mode
     if (drop <= 38) {
         unsigned __int128 rest = (unsigned __int128)p - m;
         bool half = m == rest, more = m > rest;
-        up = mode == HALF_UP ? half || more : mode == HALF_EVEN ? more || (half && q % 2 != 0) : mode == CEILING ? r > 0 : r < 0;
+        up = mode == HALF_UP     ? half || more
+             : mode == HALF_EVEN ? more || (half && q % 2 != 0)
+             : mode == CEILING   ? r > 0
+                                 : r < 0;
     } else {
         up = mode == CEILING ? v > 0 : mode == FLOOR && v < 0;
     }
@@ -266,7 +273,8 @@ FZ_KERNEL_RUN(k_dec_round) { // (decimal, digits, mode, result scale)
     FZ_KERNEL_UNUSED;
     EACH(i) {
         __int128 v = 0;
-        bool ok = round_decimal(fz_col_dec(&args[0], i), scale_of(&args[0]), fz_col_i64(&args[1], i), (enum round_mode)fz_col_i64(&args[2], i), (int)fz_col_i64(&args[3], i), &v);
+        bool ok = round_decimal(fz_col_dec(&args[0], i), scale_of(&args[0]), fz_col_i64(&args[1], i),
+                                (enum round_mode)fz_col_i64(&args[2], i), (int)fz_col_i64(&args[3], i), &v);
         put_dec(out, i, ok && fz_decimal_digits(v) <= 38, v);
     }
     return FZ_OK;
@@ -281,7 +289,8 @@ static double round_double(double v, int64_t digits, enum round_mode mode) { // 
         return v;
     }
     fz_java_double(&text, v);
-    if (text.ptr != NULL && fz_decimal_parse((struct fz_str){text.ptr, text.len}, 18, &unscaled, &exact) && round_decimal(unscaled, 18, digits, mode, 18, &rounded)) {
+    if (text.ptr != NULL && fz_decimal_parse((struct fz_str){text.ptr, text.len}, 18, &unscaled, &exact) &&
+        round_decimal(unscaled, 18, digits, mode, 18, &rounded)) {
         fz_buf_clear(&text);
         fz_decimal_print(&text, rounded, 18);
         fz_parse_double((struct fz_str){text.ptr, text.len}, &back);
@@ -305,7 +314,8 @@ FZ_KERNEL_RUN(k_bround) {
 }
 static void round_int(const struct fz_column *args, size_t i, enum round_mode mode, struct fz_column *out) {
     __int128 v = 0;
-    bool ok = round_decimal(fz_col_i64(&args[0], i), 0, fz_col_i64(&args[1], i), mode, 0, &v) && v <= INT64_MAX && v >= INT64_MIN;
+    bool ok = round_decimal(fz_col_i64(&args[0], i), 0, fz_col_i64(&args[1], i), mode, 0, &v) && v <= INT64_MAX &&
+              v >= INT64_MIN;
     ((int64_t *)out->data)[i] = (int64_t)v;
     if (!ok) {
         fz_column_set_null(out, i);
@@ -379,7 +389,8 @@ SHIFT(k_shru_long, int64_t, (uint64_t)v >> n)
 FZ_KERNEL_RUN(k_width_bucket) {
     FZ_KERNEL_UNUSED;
     EACH(i) {
-        double v = ((const double *)args[0].data)[i], lo = ((const double *)args[1].data)[i], hi = ((const double *)args[2].data)[i];
+        double v = ((const double *)args[0].data)[i], lo = ((const double *)args[1].data)[i],
+               hi = ((const double *)args[2].data)[i];
         int64_t n = ((const int64_t *)args[3].data)[i], r;
         if (n <= 0 || n == INT64_MAX || isnan(v) || lo == hi || !isfinite(lo) || !isfinite(hi)) {
             fz_column_set_null(out, i);

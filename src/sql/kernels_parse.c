@@ -45,7 +45,8 @@ bool fz_text_to_double(struct fz_str s, double *out) {
     bool hex = word.len > 2 && word.ptr[0] == '0' && (word.ptr[1] == 'x' || word.ptr[1] == 'X');
     bool digits = false, exponent = false;
     size_t len = s.len;
-    if (len > 1 && strchr("dDfF", s.ptr[len - 1]) != NULL && (!hex || memchr(s.ptr, 'p', len) != NULL || memchr(s.ptr, 'P', len) != NULL)) {
+    if (len > 1 && strchr("dDfF", s.ptr[len - 1]) != NULL &&
+        (!hex || memchr(s.ptr, 'p', len) != NULL || memchr(s.ptr, 'P', len) != NULL)) {
         len--; // Java's suffix
     }
     for (size_t i = (size_t)(word.ptr - s.ptr) + (hex ? 2 : 0); i < len; i++) {
@@ -54,7 +55,8 @@ bool fz_text_to_double(struct fz_str s, double *out) {
             digits = true;
         } else if ((hex ? c == 'p' || c == 'P' : c == 'e' || c == 'E') && digits && !exponent) {
             exponent = true;
-        } else if (!(c == '.' && !exponent) && !((c == '+' || c == '-') && exponent && strchr("eEpP", s.ptr[i - 1]) != NULL)) {
+        } else if (!(c == '.' && !exponent) &&
+                   !((c == '+' || c == '-') && exponent && strchr("eEpP", s.ptr[i - 1]) != NULL)) {
             return false;
         }
     }
@@ -296,11 +298,13 @@ bool fz_text_to_time(struct fz_str s, struct fz_text_time *out) {
     *out = (struct fz_text_time){0};
     s = fz_text_trim(s);
     struct cursor c = {s.ptr, s.ptr + s.len};
-    const char *colon = s.len ? memchr(s.ptr, ':', s.len) : NULL, *dash = s.len > 1 ? memchr(s.ptr + 1, '-', s.len - 1) : NULL;
+    const char *colon = s.len ? memchr(s.ptr, ':', s.len) : NULL,
+               *dash = s.len > 1 ? memchr(s.ptr + 1, '-', s.len - 1) : NULL;
     if (s.len == 0) {
         return false;
     }
-    if (*s.ptr == 'T' || (colon != NULL && colon - s.ptr <= 2 && (dash == NULL || dash > colon))) { // today, at that time
+    if (*s.ptr == 'T' ||
+        (colon != NULL && colon - s.ptr <= 2 && (dash == NULL || dash > colon))) { // today, at that time
         c.p += *s.ptr == 'T';
         return read_time(&c, out);
     }

@@ -27,29 +27,42 @@ bool fz_text_to_decimal(struct fz_str s, int precision, int scale, __int128 *out
 struct fz_zone;
 const struct fz_zone *fz_zone_find(struct fz_str name);
 int64_t fz_zone_offset_us(const struct fz_zone *zone, int64_t utc_us); // local = utc + offset
-int64_t fz_zone_to_utc(const struct fz_zone *zone, int64_t local_us);  // gap: forward; overlap: the earlier instant
+int64_t fz_zone_to_utc(const struct fz_zone *zone, int64_t local_us); // gap: forward; overlap: the earlier instant
 const char *fz_zone_name(const struct fz_zone *zone);
 const char *fz_zone_abbreviation(const struct fz_zone *zone, int64_t utc_us);
 
 // kernels_number.c
 void fz_java_double(struct fz_buf *out, double v); // Double.toString
 void fz_java_float(struct fz_buf *out, float v);
-bool fz_dec_div_exact(__int128 a, int sa, __int128 b, int sb, int scale, __int128 *out); // HALF_UP; false: does not fit 38 digits
+bool fz_dec_div_exact(__int128 a, int sa, __int128 b, int sb, int scale,
+                      __int128 *out); // HALF_UP; false: does not fit 38 digits
 
 // kernels_time.c: Java patterns. Parsing gives local time (ntz) or the instant; false when the text does not fit.
 bool fz_java_parse(struct fz_str text, struct fz_str pattern, const struct fz_zone *session, bool ntz, int64_t *out);
-bool fz_java_format(struct fz_buf *out, struct fz_str pattern, int64_t local_us, const struct fz_zone *zone, int64_t utc_us);
+bool fz_java_format(struct fz_buf *out, struct fz_str pattern, int64_t local_us, const struct fz_zone *zone,
+                    int64_t utc_us);
 
 // kernels_json_tree.c: a tolerant JSON parser (Jackson's switches) into nodes that live until the next parse.
-enum fz_json_kind { FZ_JSON_NULL, FZ_JSON_TRUE, FZ_JSON_FALSE, FZ_JSON_INTEGER, FZ_JSON_FLOAT, FZ_JSON_NAN, FZ_JSON_TEXT, FZ_JSON_ARRAY, FZ_JSON_OBJECT };
+enum fz_json_kind {
+    FZ_JSON_NULL,
+    FZ_JSON_TRUE,
+    FZ_JSON_FALSE,
+    FZ_JSON_INTEGER,
+    FZ_JSON_FLOAT,
+    FZ_JSON_NAN,
+    FZ_JSON_TEXT,
+    FZ_JSON_ARRAY,
+    FZ_JSON_OBJECT
+};
 struct fz_json_node {
     enum fz_json_kind kind;
-    struct fz_str text;    // numbers as written, texts decoded
-    struct fz_str key;     // member of an object
-    int32_t child, next;   // -1 none
+    struct fz_str text; // numbers as written, texts decoded
+    struct fz_str key; // member of an object
+    int32_t child, next; // -1 none
 };
 struct fz_json_tree {
-    bool no_single_quotes, unquoted_names, leading_zeros, no_nan, comments, control_characters, any_escape, primitives_as_string;
+    bool no_single_quotes, unquoted_names, leading_zeros, no_nan, comments, control_characters, any_escape,
+        primitives_as_string;
     struct fz_json_node *nodes;
     size_t n_nodes, cap_nodes;
     struct fz_arena texts; // decoded texts
@@ -59,7 +72,7 @@ bool fz_json_parse(struct fz_json_tree *t, struct fz_str text); // nodes[0] is t
 void fz_json_dispose(struct fz_json_tree *t);
 void fz_json_print(struct fz_buf *out, const struct fz_json_tree *t, int32_t node); // compact, numbers printed again
 void fz_json_number(struct fz_buf *out, const struct fz_json_node *n);
-void fz_json_text(struct fz_buf *out, struct fz_str s);                             // with quotes, as Jackson escapes
+void fz_json_text(struct fz_buf *out, struct fz_str s); // with quotes, as Jackson escapes
 
 // Column access.
 static inline struct fz_str fz_col_str(const struct fz_column *c, size_t row) {
@@ -81,31 +94,40 @@ static inline int64_t fz_col_i64(const struct fz_column *c, size_t row) {
 static inline __int128 fz_col_dec(const struct fz_column *c, size_t row) {
     return fz_type_width(c->type) == 16 ? fz_i128_get(((const struct fz_i128 *)c->data)[row]) : fz_col_i64(c, row);
 }
-enum fz_code fz_col_put_str(struct fz_column *out, size_t row, const char *ptr, size_t len, struct fz_arena *strings, struct fz_err *err); // copies
-enum fz_code fz_col_take_buf(struct fz_column *out, size_t row, struct fz_buf *buf, struct fz_arena *strings, struct fz_err *err); // copies and clears
-enum fz_code fz_col_append_list(struct fz_column *out, size_t row, const struct fz_str *items, size_t n, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_col_put_str(struct fz_column *out, size_t row, const char *ptr, size_t len, struct fz_arena *strings,
+                            struct fz_err *err); // copies
+enum fz_code fz_col_take_buf(struct fz_column *out, size_t row, struct fz_buf *buf, struct fz_arena *strings,
+                             struct fz_err *err); // copies and clears
+enum fz_code fz_col_append_list(struct fz_column *out, size_t row, const struct fz_str *items, size_t n,
+                                struct fz_arena *strings, struct fz_err *err);
 
 // One table per file.
 #define FZ_KERNEL_RUN(name)                                                                                            \
     static enum fz_code name(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,        \
                              struct fz_arena *strings, struct fz_err *err)
 #define FZ_KERNEL_UNUSED ((void)args, (void)n_args, (void)strings, (void)err)
-struct fz_kernel_row { // types as letters: b bool, y byte, i int, l long, d double, f float, s string, x binary, D date, T timestamptz, N timestamp,
-                       // h decimal(38,0), a any, [s list of strings
+struct
+    fz_kernel_row { // types as letters: b bool, y byte, i int, l long, d double, f float, s string, x binary, D date, T timestamptz, N timestamp,
+        // h decimal(38,0), a any, [s list of strings
     const char *name, *args, *result; // args "a*": varargs
     bool null_in_null_out;
-    enum fz_code (*run)(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+    enum fz_code (*run)(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                        struct fz_arena *strings, struct fz_err *err);
 };
-extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_kernels_text[], fz_kernels_regex[], fz_kernels_time[], fz_kernels_hash[],
-    fz_kernels_json[];
-extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_regex, fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json;
+extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_kernels_text[], fz_kernels_regex[],
+    fz_kernels_time[], fz_kernels_hash[], fz_kernels_json[];
+extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_regex, fz_n_kernels_time,
+    fz_n_kernels_hash, fz_n_kernels_json;
 #define FZ_KERNELS(name) const size_t fz_n_##name = sizeof fz_##name / sizeof *fz_##name
 
 // histogram_numeric over (list of numbers, bins), registered per type.
-enum fz_code fz_kernel_histogram(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_kernel_histogram(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err);
 // Iceberg's transforms by name ("bucket[16]"), registered per result type.
-enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err);
 // from_json: registered per result type; fills `out` of any shape.
-enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err);
 
 #endif

@@ -25,7 +25,9 @@ static bool java_pattern(struct fz_str p, struct fz_buf *out) {
         if (p.ptr[i] == '\\' && i + 1 < p.len) {
             fz_buf_append(out, p.ptr + i, 2);
             i++;
-        } else if (p.ptr[i] == '[' && i + 1 < p.len && (p.ptr[i + 1] == ':' || p.ptr[i + 1] == '.' || p.ptr[i + 1] == '=') && i > 0 && p.ptr[i - 1] == '[') {
+        } else if (p.ptr[i] == '[' && i + 1 < p.len &&
+                   (p.ptr[i + 1] == ':' || p.ptr[i + 1] == '.' || p.ptr[i + 1] == '=') && i > 0 &&
+                   p.ptr[i - 1] == '[') {
             while (i < p.len && p.ptr[i] != ']') { // [[:alpha:]] is the set of its characters
                 if (p.ptr[i] != '[') {
                     fz_buf_puts(out, strchr(":.=", p.ptr[i]) != NULL ? "\\" : "");
@@ -49,7 +51,8 @@ static bool regex_open(struct regex *r, struct fz_str pattern) {
     int code;
     PCRE2_SIZE at;
     if (java_pattern(pattern, &text)) {
-        r->code = pcre2_compile((PCRE2_SPTR)(text.ptr ? text.ptr : ""), text.len, PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+        r->code = pcre2_compile((PCRE2_SPTR)(text.ptr ? text.ptr : ""), text.len,
+                                PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
     }
     fz_buf_dispose(&text);
     if (r->code == NULL) {
@@ -114,7 +117,8 @@ static bool append_replacement(struct fz_buf *out, struct regex *r, struct fz_st
             if (g > r->n_groups) {
                 return false;
             }
-            while (k + 1 < with.len && with.ptr[k + 1] >= '0' && with.ptr[k + 1] <= '9' && g * 10 + (uint32_t)(with.ptr[k + 1] - '0') <= r->n_groups) {
+            while (k + 1 < with.len && with.ptr[k + 1] >= '0' && with.ptr[k + 1] <= '9' &&
+                   g * 10 + (uint32_t)(with.ptr[k + 1] - '0') <= r->n_groups) {
                 g = g * 10 + (uint32_t)(with.ptr[++k] - '0');
             }
             struct fz_str part;
@@ -201,7 +205,8 @@ FZ_KERNEL_RUN(k_extract_all) {
     for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
         struct fz_str s = fz_col_str(&args[0], i);
         int64_t g = fz_col_i64(&args[2], i);
-        bool null = !fz_column_is_valid(&args[0], i) || !fz_column_is_valid(&args[1], i) || !fz_column_is_valid(&args[2], i);
+        bool null =
+            !fz_column_is_valid(&args[0], i) || !fz_column_is_valid(&args[1], i) || !fz_column_is_valid(&args[2], i);
         if (null || !regex_open(&r, fz_col_str(&args[1], i)) || g < 0 || g > (int64_t)r.n_groups) {
             fz_column_set_null(out, i);
             continue;
@@ -227,7 +232,8 @@ FZ_KERNEL_RUN(k_split) { // (text, pattern, limit): empty parts at the end stay;
     struct parts parts = {0};
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
-        bool null = !fz_column_is_valid(&args[0], i) || !fz_column_is_valid(&args[1], i) || !fz_column_is_valid(&args[2], i);
+        bool null =
+            !fz_column_is_valid(&args[0], i) || !fz_column_is_valid(&args[1], i) || !fz_column_is_valid(&args[2], i);
         if (null || !regex_open(&r, fz_col_str(&args[1], i))) {
             fz_column_set_null(out, i);
             continue;
@@ -238,7 +244,8 @@ FZ_KERNEL_RUN(k_split) { // (text, pattern, limit): empty parts at the end stay;
         bool empty_pattern = r.text.len == 0;
         parts.n = 0;
         while (rc == FZ_OK && (limit <= 0 || (int64_t)parts.n < limit - 1) && find(&r, s, at, &start, &end)) {
-            if (end == start && (start == 0 || (empty_pattern && start == s.len))) { // an empty match at the very start gives no part
+            if (end == start &&
+                (start == 0 || (empty_pattern && start == s.len))) { // an empty match at the very start gives no part
                 if (start >= s.len) {
                     break;
                 }
@@ -314,13 +321,9 @@ FZ_KERNEL_RUN(k_instr) {
 }
 
 const struct fz_kernel_row fz_kernels_regex[] = {
-    {"fz_regex_like", "ss", "b", true, k_like},
-    {"fz_regex_replace", "sssi", "s", true, k_replace},
-    {"fz_regex_extract", "ssi", "s", true, k_extract},
-    {"fz_regex_extract_all", "ssi", "[s", false, k_extract_all},
-    {"fz_regex_split", "ssi", "[s", false, k_split},
-    {"fz_regex_count", "ss", "i", true, k_count},
-    {"fz_regex_substr", "ss", "s", true, k_substr},
-    {"fz_regex_instr", "ss", "i", true, k_instr},
+    {"fz_regex_like", "ss", "b", true, k_like},        {"fz_regex_replace", "sssi", "s", true, k_replace},
+    {"fz_regex_extract", "ssi", "s", true, k_extract}, {"fz_regex_extract_all", "ssi", "[s", false, k_extract_all},
+    {"fz_regex_split", "ssi", "[s", false, k_split},   {"fz_regex_count", "ss", "i", true, k_count},
+    {"fz_regex_substr", "ss", "s", true, k_substr},    {"fz_regex_instr", "ss", "i", true, k_instr},
 };
 FZ_KERNELS(kernels_regex);

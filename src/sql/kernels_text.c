@@ -46,9 +46,24 @@ static void put_code(struct fz_buf *out, int32_t v) {
 static const struct {
     int32_t from;
     const char *upper;
-} special_upper[] = {{0xdf, "SS"},        {0x149, "\u02bcN"}, {0x1f0, "J\u030c"}, {0x390, "\u0399\u0308\u0301"}, {0x3b0, "\u03a5\u0308\u0301"}, {0x587, "\u0535\u0552"},
-                     {0x1e96, "H\u0331"}, {0x1e97, "T\u0308"}, {0x1e98, "W\u030a"}, {0x1e99, "Y\u030a"}, {0x1e9a, "A\u02be"}, {0xfb00, "FF"}, {0xfb01, "FI"},
-                     {0xfb02, "FL"},      {0xfb03, "FFI"},    {0xfb04, "FFL"},    {0xfb05, "ST"},     {0xfb06, "ST"}};
+} special_upper[] = {{0xdf, "SS"},
+                     {0x149, "\u02bcN"},
+                     {0x1f0, "J\u030c"},
+                     {0x390, "\u0399\u0308\u0301"},
+                     {0x3b0, "\u03a5\u0308\u0301"},
+                     {0x587, "\u0535\u0552"},
+                     {0x1e96, "H\u0331"},
+                     {0x1e97, "T\u0308"},
+                     {0x1e98, "W\u030a"},
+                     {0x1e99, "Y\u030a"},
+                     {0x1e9a, "A\u02be"},
+                     {0xfb00, "FF"},
+                     {0xfb01, "FI"},
+                     {0xfb02, "FL"},
+                     {0xfb03, "FFI"},
+                     {0xfb04, "FFL"},
+                     {0xfb05, "ST"},
+                     {0xfb06, "ST"}};
 static void put_upper(struct fz_buf *out, int32_t c) {
     for (size_t k = 0; c >= 0xdf && k < sizeof special_upper / sizeof *special_upper; k++) {
         if (special_upper[k].from == c) {
@@ -60,7 +75,8 @@ static void put_upper(struct fz_buf *out, int32_t c) {
 }
 static bool is_letter(int32_t c) {
     utf8proc_category_t k = utf8proc_category(c);
-    return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LL || k == UTF8PROC_CATEGORY_LT || k == UTF8PROC_CATEGORY_LM || k == UTF8PROC_CATEGORY_LO;
+    return k == UTF8PROC_CATEGORY_LU || k == UTF8PROC_CATEGORY_LL || k == UTF8PROC_CATEGORY_LT ||
+           k == UTF8PROC_CATEGORY_LM || k == UTF8PROC_CATEGORY_LO;
 }
 static void put_lower(struct fz_buf *out, int32_t c, bool final_sigma) {
     if (c == 0x130) {
@@ -85,7 +101,8 @@ static bool map_case(struct fz_buf *out, struct fz_str s, bool upper) {
     while (i < s.len) {
         size_t n = char_len(s.ptr + i, s.len - i);
         int32_t c = code_at(s.ptr + i, n);
-        bool letter_follows = i + n < s.len && is_letter(code_at(s.ptr + i + n, char_len(s.ptr + i + n, s.len - i - n)));
+        bool letter_follows =
+            i + n < s.len && is_letter(code_at(s.ptr + i + n, char_len(s.ptr + i + n, s.len - i - n)));
         if (upper) {
             put_upper(out, c);
         } else {
@@ -372,7 +389,8 @@ static bool split_url(struct fz_str s, struct url *u) {
         const char *slash = memchr(p + 2, '/', (size_t)(path_end - p - 2)), *stop = slash ? slash : path_end;
         u->authority = part_of(p + 2, stop);
         u->has_authority = true;
-        const char *at = memchr(p + 2, '@', (size_t)(stop - p - 2)), *host = at ? at + 1 : p + 2, *port = memchr(host, ':', (size_t)(stop - host));
+        const char *at = memchr(p + 2, '@', (size_t)(stop - p - 2)), *host = at ? at + 1 : p + 2,
+                   *port = memchr(host, ':', (size_t)(stop - host));
         u->user = at ? part_of(p + 2, at) : (struct fz_str){NULL, 0};
         u->host = part_of(host, port ? port : stop);
         p = stop;
@@ -433,7 +451,8 @@ FZ_KERNEL_RUN(k_parse_url) {
     struct fz_buf buf = {0};
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
-        bool present = fz_column_is_valid(&args[0], i) && fz_column_is_valid(&args[1], i), keyed = fz_column_is_valid(&args[2], i);
+        bool present = fz_column_is_valid(&args[0], i) && fz_column_is_valid(&args[1], i),
+             keyed = fz_column_is_valid(&args[2], i);
         struct fz_str key = keyed ? ARG(2) : (struct fz_str){0};
         if (present && parse_url(&buf, ARG(0), ARG(1), keyed ? &key : NULL)) {
             rc = fz_col_take_buf(out, i, &buf, strings, err);
@@ -448,13 +467,17 @@ FZ_KERNEL_RUN(k_parse_url) {
 
 // ---- numbers as text ----
 static int digit_of(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 10
+           : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+                                  : 99;
 }
 // Digits in the source base as an unsigned 64-bit number; *overflow when they do not fit.
 static uint64_t read_base(struct fz_str s, int64_t base, bool *overflow) {
     uint64_t v = 0;
     for (size_t i = 0; i < s.len && digit_of(s.ptr[i]) < base; i++) {
-        if (__builtin_mul_overflow(v, (uint64_t)base, &v) || __builtin_add_overflow(v, (uint64_t)digit_of(s.ptr[i]), &v)) {
+        if (__builtin_mul_overflow(v, (uint64_t)base, &v) ||
+            __builtin_add_overflow(v, (uint64_t)digit_of(s.ptr[i]), &v)) {
             *overflow = true;
             return UINT64_MAX;
         }
@@ -604,9 +627,11 @@ static bool format_pattern(struct fz_buf *out, struct fz_str s, struct fz_str pa
 TO_TEXT(k_format_pattern, format_pattern(&buf, ARG(0), ARG(1)))
 
 // ---- java.util.Formatter for %s %d %f %e %x %c %b %n %% ----
-static bool format_one(struct fz_buf *out, const char *flags, int width, int precision, char verb, const struct fz_column *c, size_t row) {
+static bool format_one(struct fz_buf *out, const char *flags, int width, int precision, char verb,
+                       const struct fz_column *c, size_t row) {
     struct fz_buf text = {0};
-    bool null = !fz_column_is_valid(c, row), minus = strchr(flags, '-') != NULL, zero = strchr(flags, '0') != NULL, ok = true;
+    bool null = !fz_column_is_valid(c, row), minus = strchr(flags, '-') != NULL, zero = strchr(flags, '0') != NULL,
+         ok = true;
     bool number = c->type->id == FZ_TYPE_DOUBLE || c->type->id == FZ_TYPE_FLOAT || c->type->id == FZ_TYPE_DECIMAL;
     if (null) {
         fz_buf_puts(&text, verb == 'b' || verb == 'B' ? "false" : "null");
@@ -634,7 +659,8 @@ static bool format_one(struct fz_buf *out, const char *flags, int width, int pre
         if (ok && c->type->id == FZ_TYPE_DECIMAL) {
             fz_decimal_print(&plain, fz_col_dec(c, row), c->type->scale);
         } else if (ok) {
-            double v = c->type->id == FZ_TYPE_DOUBLE ? ((const double *)c->data)[row] : (double)((const float *)c->data)[row];
+            double v =
+                c->type->id == FZ_TYPE_DOUBLE ? ((const double *)c->data)[row] : (double)((const float *)c->data)[row];
             if (isnan(v) || isinf(v)) {
                 fz_buf_puts(&text, isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
                 zero = false;
@@ -779,7 +805,8 @@ static bool read_format(struct fz_str f, struct number_format *out) {
     *out = (struct number_format){0};
     for (size_t i = 0; i < f.len; i++) {
         char c = f.ptr[i];
-        bool mi = i + 1 < f.len && fz_str_ieq((struct fz_str){f.ptr + i, 2}, FZ_STR_LIT("MI")), pr = i + 1 < f.len && fz_str_ieq((struct fz_str){f.ptr + i, 2}, FZ_STR_LIT("PR"));
+        bool mi = i + 1 < f.len && fz_str_ieq((struct fz_str){f.ptr + i, 2}, FZ_STR_LIT("MI")),
+             pr = i + 1 < f.len && fz_str_ieq((struct fz_str){f.ptr + i, 2}, FZ_STR_LIT("PR"));
         bool started = out->whole + out->fraction > 0 || out->has_point;
         if (c == '9' || c == '0') {
             if (out->has_point) {
@@ -954,8 +981,8 @@ static bool to_number(struct fz_str s, struct fz_str format, int scale, __int128
         }
     }
     __int128 v;
-    if (whole > f.whole || fraction > f.fraction || whole + fraction == 0 || (f.dollar && memchr(s.ptr, '$', s.len) == NULL) ||
-        !number_of((struct fz_str){digits, n}, scale, &v)) {
+    if (whole > f.whole || fraction > f.fraction || whole + fraction == 0 ||
+        (f.dollar && memchr(s.ptr, '$', s.len) == NULL) || !number_of((struct fz_str){digits, n}, scale, &v)) {
         return false;
     }
     *out = negative ? -v : v;

@@ -8,7 +8,8 @@
 
 #define EACH(row) for (size_t row = 0; row < n_rows; row++)
 
-static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"};
+static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
+                                     "July",    "August",   "September", "October", "November", "December"};
 static const char *const weekdays[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
 static const int64_t day_us = 86400000000;
 
@@ -33,7 +34,8 @@ static struct clock clock_of(int64_t local_us) {
 }
 
 static bool last_day(int64_t y, int m, int d) {
-    return d == (int)((m == 12 ? fz_days_from_civil(y + 1, 1, 1) : fz_days_from_civil(y, m + 1, 1)) - fz_days_from_civil(y, m, 1));
+    return d == (int)((m == 12 ? fz_days_from_civil(y + 1, 1, 1) : fz_days_from_civil(y, m + 1, 1)) -
+                      fz_days_from_civil(y, m, 1));
 }
 
 // ---- formatting ----
@@ -49,7 +51,8 @@ static void offset_text(struct fz_buf *out, int64_t offset_us, const char *hour_
 }
 
 // One run of a pattern letter. False: not a letter we format.
-static bool format_run(struct fz_buf *out, char letter, int n, const struct clock *c, const struct fz_zone *zone, int64_t utc_us) {
+static bool format_run(struct fz_buf *out, char letter, int n, const struct clock *c, const struct fz_zone *zone,
+                       int64_t utc_us) {
     int64_t offset = zone ? fz_zone_offset_us(zone, utc_us) : 0;
     switch (letter) {
     case 'y':
@@ -167,7 +170,8 @@ static bool format_run(struct fz_buf *out, char letter, int n, const struct cloc
     }
 }
 
-static bool format_pattern(struct fz_buf *out, struct fz_str p, int64_t local_us, const struct fz_zone *zone, int64_t utc_us) {
+static bool format_pattern(struct fz_buf *out, struct fz_str p, int64_t local_us, const struct fz_zone *zone,
+                           int64_t utc_us) {
     struct clock c = clock_of(local_us);
     for (size_t i = 0; i < p.len;) {
         char ch = p.ptr[i];
@@ -207,7 +211,8 @@ FZ_KERNEL_RUN(k_date_format) { // (local time, pattern, zone, instant)
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
         const struct fz_zone *zone = fz_zone_find(fz_col_str(&args[2], i));
-        if (!format_pattern(&buf, fz_col_str(&args[1], i), ((const int64_t *)args[0].data)[i], zone, ((const int64_t *)args[3].data)[i])) {
+        if (!format_pattern(&buf, fz_col_str(&args[1], i), ((const int64_t *)args[0].data)[i], zone,
+                            ((const int64_t *)args[3].data)[i])) {
             fz_column_set_null(out, i);
             fz_buf_clear(&buf);
             continue;
@@ -352,7 +357,10 @@ static bool parse_run(struct text_at *t, char letter, int n, bool digits_follow,
         }
         r->hour12 = letter == 'h' || letter == 'K';
         r->hour = letter == 'k' && v == 24 ? 0 : letter == 'h' && v == 12 ? 0 : v;
-        return letter == 'h' ? v >= 1 && v <= 12 : letter == 'K' ? v <= 11 : letter == 'k' ? v >= 1 && v <= 24 : v <= 23;
+        return letter == 'h'   ? v >= 1 && v <= 12
+               : letter == 'K' ? v <= 11
+               : letter == 'k' ? v >= 1 && v <= 24
+                               : v <= 23;
     case 'm':
         if (!read_number(t, n, 2, &r->minute)) {
             return false;
@@ -488,10 +496,12 @@ static bool parse_pattern(struct fz_str text, struct fz_str pattern, struct pars
     }
     static const int longest[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = (r->year % 4 == 0 && r->year % 100 != 0) || r->year % 400 == 0;
-    if (r->month < 1 || r->month > 12 || r->day < 1 || r->day > longest[r->month - 1] + (r->month == 2 && leap) || r->hour > 23 || r->year > 294000 || r->year < -290000) {
+    if (r->month < 1 || r->month > 12 || r->day < 1 || r->day > longest[r->month - 1] + (r->month == 2 && leap) ||
+        r->hour > 23 || r->year > 294000 || r->year < -290000) {
         return false;
     }
-    int64_t days = r->year_day > 0 ? fz_days_from_civil(r->year, 1, 1) + r->year_day - 1 : fz_days_from_civil(r->year, r->month, r->day);
+    int64_t days = r->year_day > 0 ? fz_days_from_civil(r->year, 1, 1) + r->year_day - 1
+                                   : fz_days_from_civil(r->year, r->month, r->day);
     *local_us = days * day_us + ((int64_t)r->hour * 3600 + r->minute * 60 + r->second) * 1000000 + r->us;
     return true;
 }
@@ -511,7 +521,8 @@ bool fz_java_parse(struct fz_str text, struct fz_str pattern, const struct fz_zo
     *out = us;
     return true;
 }
-bool fz_java_format(struct fz_buf *out, struct fz_str pattern, int64_t local_us, const struct fz_zone *zone, int64_t utc_us) {
+bool fz_java_format(struct fz_buf *out, struct fz_str pattern, int64_t local_us, const struct fz_zone *zone,
+                    int64_t utc_us) {
     return format_pattern(out, pattern, local_us, zone, utc_us);
 }
 
@@ -579,7 +590,8 @@ FZ_KERNEL_RUN(k_months_between) {
             *r = n;
             continue;
         }
-        double sa = a.day * 86400.0 + a.hour * 3600 + a.minute * 60 + a.second, sb = b.day * 86400.0 + b.hour * 3600 + b.minute * 60 + b.second;
+        double sa = a.day * 86400.0 + a.hour * 3600 + a.minute * 60 + a.second,
+               sb = b.day * 86400.0 + b.hour * 3600 + b.minute * 60 + b.second;
         *r = n + (sa - sb) / (31 * 86400.0);
         if (((const uint8_t *)args[2].data)[i]) {
             *r = round(*r * 1e8) / 1e8;
@@ -594,7 +606,8 @@ FZ_KERNEL_RUN(k_month_diff) { // whole months from a to b, cut toward zero
         int64_t a = ((const int64_t *)args[0].data)[i], b = ((const int64_t *)args[1].data)[i];
         struct clock ca = clock_of(a), cb = clock_of(b);
         int64_t n = (cb.year - ca.year) * 12 + (cb.month - ca.month);
-        int64_t ra = (int64_t)ca.day * day_us + (a - ca.days * day_us), rb = (int64_t)cb.day * day_us + (b - cb.days * day_us);
+        int64_t ra = (int64_t)ca.day * day_us + (a - ca.days * day_us),
+                rb = (int64_t)cb.day * day_us + (b - cb.days * day_us);
         if (n > 0 && rb < ra) {
             n--;
         } else if (n < 0 && rb > ra) {
@@ -647,15 +660,18 @@ FZ_KERNEL_RUN(k_make_date) {
 FZ_KERNEL_RUN(k_make_ntz) {
     FZ_KERNEL_UNUSED;
     EACH(i) {
-        int64_t y = fz_col_i64(&args[0], i), m = fz_col_i64(&args[1], i), d = fz_col_i64(&args[2], i), h = fz_col_i64(&args[3], i), min = fz_col_i64(&args[4], i);
+        int64_t y = fz_col_i64(&args[0], i), m = fz_col_i64(&args[1], i), d = fz_col_i64(&args[2], i),
+                h = fz_col_i64(&args[3], i), min = fz_col_i64(&args[4], i);
         double s = ((const double *)args[5].data)[i];
         int64_t us = (int64_t)llround(s * 1e6);
         bool full_minute = us == 60000000; // second 60 is the next minute
-        if (!valid_date(y, m, d) || h < 0 || h > 23 || min < 0 || min > 59 || us < 0 || (us >= 60000000 && !full_minute)) {
+        if (!valid_date(y, m, d) || h < 0 || h > 23 || min < 0 || min > 59 || us < 0 ||
+            (us >= 60000000 && !full_minute)) {
             fz_column_set_null(out, i);
             continue;
         }
-        ((int64_t *)out->data)[i] = fz_days_from_civil(y, (int)m, (int)d) * day_us + (h * 3600 + min * 60) * 1000000 + us;
+        ((int64_t *)out->data)[i] =
+            fz_days_from_civil(y, (int)m, (int)d) * day_us + (h * 3600 + min * 60) * 1000000 + us;
     }
     return FZ_OK;
 }
@@ -676,9 +692,11 @@ FZ_KERNEL_RUN(k_sequence_months) {
     (void)n_args, (void)strings;
     size_t at = 0;
     EACH(i) {
-        int64_t start = ((const int64_t *)args[0].data)[i], end = ((const int64_t *)args[1].data)[i], step = fz_col_i64(&args[2], i);
+        int64_t start = ((const int64_t *)args[0].data)[i], end = ((const int64_t *)args[1].data)[i],
+                step = fz_col_i64(&args[2], i);
         struct clock c = clock_of(start);
-        bool valid = fz_column_is_valid(&args[0], i) && fz_column_is_valid(&args[1], i) && fz_column_is_valid(&args[2], i);
+        bool valid =
+            fz_column_is_valid(&args[0], i) && fz_column_is_valid(&args[1], i) && fz_column_is_valid(&args[2], i);
         size_t n = 0;
         if (!valid || (step == 0 && start != end) || (step > 0 && start > end) || (step < 0 && start < end)) {
             fz_column_set_null(out, i);

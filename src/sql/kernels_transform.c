@@ -2,7 +2,8 @@
 #include "data/transform.h"
 #include "sql/kernels_priv.h"
 
-enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err) {
+enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
     struct fz_transform transform = {0};
@@ -16,7 +17,8 @@ enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, si
         FZ_TRY(fz_transform_apply(&transform, &in, &result, err));
         if (result.is_null) {
             fz_column_set_null(out, i);
-        } else if (fz_type_width(out->type) == sizeof(struct fz_string) && out->type->id != FZ_TYPE_DECIMAL && out->type->id != FZ_TYPE_UUID) {
+        } else if (fz_type_width(out->type) == sizeof(struct fz_string) && out->type->id != FZ_TYPE_DECIMAL &&
+                   out->type->id != FZ_TYPE_UUID) {
             FZ_TRY(fz_col_put_str(out, i, result.u.bytes.ptr, result.u.bytes.len, strings, err));
         } else {
             FZ_TRY(fz_value_store(out, i, &result, err));

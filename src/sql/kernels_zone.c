@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +28,7 @@ struct fz_zone {
     bool has_rule, has_dst;
     struct fz_zone *next;
 };
-static struct fz_zone *zones;
+static struct fz_zone *_Atomic zones; // grows at the front, entries never change: read without the lock
 static pthread_mutex_t zones_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t be(const unsigned char *p, int n) {
@@ -131,7 +132,8 @@ static bool read_tzif(struct fz_zone *z, const unsigned char *d, size_t len) {
     if (need > len || n_types == 0) {
         return false;
     }
-    const unsigned char *times = d + 44, *kinds = times + n_times * 8, *types = kinds + n_times, *chars = types + n_types * 6;
+    const unsigned char *times = d + 44, *kinds = times + n_times * 8, *types = kinds + n_times,
+                        *chars = types + n_types * 6;
     z->times = malloc((n_times ? n_times : 1) * sizeof *z->times);
     z->kinds = malloc(n_times ? n_times : 1);
     z->types = calloc(n_types, sizeof *z->types);
@@ -214,37 +216,41 @@ static bool fixed_zone(struct fz_zone *z) { // UTC, GMT, Z, UTC+3, +03:00
     return true;
 }
 
+static const struct fz_zone *known_zone(struct fz_str name) {
+    for (const struct fz_zone *z = atomic_load_explicit(&zones, memory_order_acquire); z != NULL; z = z->next) {
+        if (strlen(z->name) == name.len && memcmp(z->name, name.ptr, name.len) == 0) {
+            return z;
+        }
+    }
+    return NULL;
+}
+
 const struct fz_zone *fz_zone_find(struct fz_str name) {
-    if (name.len == 0 || name.len >= 64) {
+    if (name.len == 0 || name.len >= 64 || memchr(name.ptr, 0, name.len) != NULL) {
         return NULL;
     }
-    pthread_mutex_lock(&zones_lock);
-    struct fz_zone *z = zones;
-    for (; z != NULL; z = z->next) {
-        if (strlen(z->name) == name.len && memcmp(z->name, name.ptr, name.len) == 0) {
-            break;
-        }
+    const struct fz_zone *found = known_zone(name);
+    if (found != NULL) {
+        return found;
     }
-    if (z == NULL) {
-        z = calloc(1, sizeof *z);
-        bool ok = false;
-        if (z != NULL) {
-            memcpy(z->name, name.ptr, name.len);
-            ok = fixed_zone(z) || load(z);
-        }
-        if (ok) {
-            z->next = zones;
-            zones = z;
-        } else if (z != NULL) {
+    pthread_mutex_lock(&zones_lock);
+    found = known_zone(name);
+    struct fz_zone *z = found == NULL ? calloc(1, sizeof *z) : NULL;
+    if (z != NULL) {
+        memcpy(z->name, name.ptr, name.len);
+        if (fixed_zone(z) || load(z)) {
+            z->next = atomic_load_explicit(&zones, memory_order_relaxed);
+            atomic_store_explicit(&zones, z, memory_order_release);
+            found = z;
+        } else {
             free(z->times);
             free(z->kinds);
             free(z->types);
             free(z);
-            z = NULL;
         }
     }
     pthread_mutex_unlock(&zones_lock);
-    return z;
+    return found;
 }
 
 const char *fz_zone_name(const struct fz_zone *zone) {

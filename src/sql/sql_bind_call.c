@@ -33,8 +33,9 @@ static const struct fz_type *letter_type(char letter) {
     static const struct {
         char letter;
         enum fz_type_id id;
-    } types[] = {{'s', FZ_TYPE_STRING}, {'i', FZ_TYPE_INT},         {'l', FZ_TYPE_LONG},      {'d', FZ_TYPE_DOUBLE}, {'b', FZ_TYPE_BOOLEAN}, {'x', FZ_TYPE_BINARY},
-                 {'D', FZ_TYPE_DATE},   {'T', FZ_TYPE_TIMESTAMPTZ}, {'N', FZ_TYPE_TIMESTAMP}, {'y', FZ_TYPE_BYTE},   {'u', FZ_TYPE_UNKNOWN}};
+    } types[] = {{'s', FZ_TYPE_STRING},    {'i', FZ_TYPE_INT},    {'l', FZ_TYPE_LONG},   {'d', FZ_TYPE_DOUBLE},
+                 {'b', FZ_TYPE_BOOLEAN},   {'x', FZ_TYPE_BINARY}, {'D', FZ_TYPE_DATE},   {'T', FZ_TYPE_TIMESTAMPTZ},
+                 {'N', FZ_TYPE_TIMESTAMP}, {'y', FZ_TYPE_BYTE},   {'u', FZ_TYPE_UNKNOWN}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (types[i].letter == letter) {
             return fz_sql_type(types[i].id);
@@ -82,7 +83,8 @@ static int fits(char letter, const struct fz_type *t) {
     }
 }
 
-static const struct fz_func *choose(const struct fz_func *rows, size_t n_rows, const struct fz_expr **args, size_t n, bool *count_fits) {
+static const struct fz_func *choose(const struct fz_func *rows, size_t n_rows, const struct fz_expr **args, size_t n,
+                                    bool *count_fits) {
     const struct fz_func *by_cast = NULL;
     for (size_t r = 0; r < n_rows; r++) {
         struct spec s = read_spec(rows[r].args);
@@ -105,7 +107,8 @@ static const struct fz_func *choose(const struct fz_func *rows, size_t n_rows, c
     return by_cast;
 }
 
-static const struct fz_type *nth_kind(const struct spec *s, const struct fz_expr **args, size_t n, const char *letters) {
+static const struct fz_type *nth_kind(const struct spec *s, const struct fz_expr **args, size_t n,
+                                      const char *letters) {
     for (size_t i = 0; i < n; i++) {
         if (strchr(letters, letter_of(s, i)) != NULL) {
             return args[i]->type;
@@ -114,7 +117,8 @@ static const struct fz_type *nth_kind(const struct spec *s, const struct fz_expr
     return NULL;
 }
 
-static enum fz_code unify_letter(fz_binder *b, const struct spec *s, const char *name, char letter, const struct fz_expr **args, size_t n, const struct fz_type **type) {
+static enum fz_code unify_letter(fz_binder *b, const struct spec *s, const char *name, char letter,
+                                 const struct fz_expr **args, size_t n, const struct fz_type **type) {
     const struct fz_expr **same;
     size_t k = 0;
     FZ_ALLOC(b, same, const struct fz_expr *, n);
@@ -136,7 +140,8 @@ static enum fz_code unify_letter(fz_binder *b, const struct spec *s, const char 
     return FZ_OK;
 }
 
-static enum fz_code cast_args(fz_binder *b, const struct fz_func *fn, const struct spec *s, const struct fz_expr **args, size_t n, const struct fz_type **common) {
+static enum fz_code cast_args(fz_binder *b, const struct fz_func *fn, const struct spec *s, const struct fz_expr **args,
+                              size_t n, const struct fz_type **common) {
     FZ_RET(unify_letter(b, s, fn->name, 'c', args, n, common));
     FZ_RET(unify_letter(b, s, fn->name, 'm', args, n, common));
     for (size_t i = 0; i < n; i++) {
@@ -167,8 +172,10 @@ static enum fz_code cast_args(fz_binder *b, const struct fz_func *fn, const stru
             }
             want = fz_sql_common_type(b->arena, base->fields[0].type, args[i]->type);
             if (want == NULL) {
-                return fz_bind_type_error(b, "DATATYPE_MISMATCH.ARRAY_FUNCTION_DIFF_TYPES", "%s: the elements are %s, the argument is %s", fn->name,
-                                          fz_sql_type_text(b->arena, base->fields[0].type), fz_sql_type_text(b->arena, args[i]->type));
+                return fz_bind_type_error(b, "DATATYPE_MISMATCH.ARRAY_FUNCTION_DIFF_TYPES",
+                                          "%s: the elements are %s, the argument is %s", fn->name,
+                                          fz_sql_type_text(b->arena, base->fields[0].type),
+                                          fz_sql_type_text(b->arena, args[i]->type));
             }
             if (letter == 'e' && !fz_sql_same_type(want, base->fields[0].type)) {
                 args[0] = fz_bind_cast(b, args[0], fz_type_list(b->arena, 0, false, want));
@@ -184,7 +191,8 @@ static enum fz_code cast_args(fz_binder *b, const struct fz_func *fn, const stru
     return FZ_OK;
 }
 
-static const struct fz_type *result_type(fz_binder *b, const char *code, const struct spec *s, const struct fz_expr **args, size_t n, const struct fz_type *common) {
+static const struct fz_type *result_type(fz_binder *b, const char *code, const struct spec *s,
+                                         const struct fz_expr **args, size_t n, const struct fz_type *common) {
     const struct fz_type *t;
     if (*code == '[') {
         const struct fz_type *element = result_type(b, code + 1, s, args, n, common);
@@ -211,10 +219,12 @@ static const struct fz_type *result_type(fz_binder *b, const char *code, const s
 }
 
 static enum fz_code unresolved(fz_binder *b, const char *name) {
-    return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_ROUTINE", "Cannot resolve routine `%s`: there is no function of this name", name);
+    return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_ROUTINE",
+                        "Cannot resolve routine `%s`: there is no function of this name", name);
 }
 
-enum fz_code fz_bind_function(fz_binder *b, const char *name, const struct fz_expr **args, size_t n, const struct fz_expr **out) {
+enum fz_code fz_bind_function(fz_binder *b, const char *name, const struct fz_expr **args, size_t n,
+                              const struct fz_expr **out) {
     size_t n_rows = 0;
     *out = NULL;
     FZ_RET(fz_bind_special(b, NULL, NULL, name, args, n, out));
@@ -228,15 +238,17 @@ enum fz_code fz_bind_function(fz_binder *b, const char *name, const struct fz_ex
     bool count_fits = false;
     const struct fz_func *fn = choose(rows, n_rows, args, n, &count_fits);
     if (fn == NULL && !count_fits) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The function `%s` does not take %zu argument(s)", name, n);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "The function `%s` does not take %zu argument(s)", name, n);
     }
     if (fn == NULL) {
         struct fz_buf types = {0};
         for (size_t i = 0; i < n; i++) {
             fz_buf_printf(&types, "%s%s", i ? ", " : "", fz_sql_type_text(b->arena, args[i]->type));
         }
-        enum fz_code rc =
-            fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The function `%s` does not take arguments of type (%s)", name, types.ptr ? types.ptr : "");
+        enum fz_code rc = fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                             "The function `%s` does not take arguments of type (%s)", name,
+                                             types.ptr ? types.ptr : "");
         fz_buf_dispose(&types);
         return rc;
     }
@@ -255,21 +267,25 @@ enum fz_code fz_bind_function(fz_binder *b, const char *name, const struct fz_ex
 
 enum fz_code fz_bind_literal_text(fz_binder *b, const struct fz_expr *e, const char *what, const char **out) {
     if (e->kind != FZ_EXPR_LITERAL || (!fz_sql_is_string(e->type) && !fz_sql_is_null(e->type))) {
-        return fz_fail_cond(b->err, FZ_SCHEMA_MISMATCH, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "The %s must be a text literal", what);
+        return fz_fail_cond(b->err, FZ_SCHEMA_MISMATCH, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT",
+                            "The %s must be a text literal", what);
     }
-    *out = e->u.literal->is_null ? "" : fz_arena_strndup(b->arena, e->u.literal->u.bytes.ptr, e->u.literal->u.bytes.len);
+    *out =
+        e->u.literal->is_null ? "" : fz_arena_strndup(b->arena, e->u.literal->u.bytes.ptr, e->u.literal->u.bytes.len);
     FZ_SOME(b, *out);
     return FZ_OK;
 }
 
 // ---- windows ----
-static enum fz_code bind_orders(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_order *in, size_t n, struct fz_sql_order **out) {
+static enum fz_code bind_orders(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_order *in, size_t n,
+                                struct fz_sql_order **out) {
     FZ_ALLOC(b, *out, struct fz_sql_order, n);
     for (size_t i = 0; i < n; i++) {
         struct fz_sql_order *o = &(*out)[i];
         FZ_RET(fz_bind(b, s, in[i].expr, &o->expr));
         if (fz_sql_has_map(o->expr->type)) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Values of type %s cannot be ordered", fz_sql_type_text(b->arena, o->expr->type));
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
+                                      "Values of type %s cannot be ordered", fz_sql_type_text(b->arena, o->expr->type));
         }
         o->descending = in[i].descending;
         o->nulls_last = in[i].nulls_set ? in[i].nulls_last : in[i].descending;
@@ -286,12 +302,14 @@ static const struct fz_ast_window *named_window(const struct fz_sql_scope *s, co
     return NULL;
 }
 
-enum fz_code fz_bind_window_spec(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_window *w, struct fz_sql_window **out) {
+enum fz_code fz_bind_window_spec(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_window *w,
+                                 struct fz_sql_window **out) {
     const struct fz_ast_window *base = NULL;
     for (int hops = 0; w->name != NULL && hops < 16; hops++) {
         base = named_window(s, w->name);
         if (base == NULL) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "MISSING_WINDOW_SPECIFICATION", "Window specification `%s` is not defined in the WINDOW clause", w->name);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "MISSING_WINDOW_SPECIFICATION",
+                                "Window specification `%s` is not defined in the WINDOW clause", w->name);
         }
         if (w->n_partition_by > 0 || w->n_order_by > 0 || w->has_frame) {
             break;
@@ -301,7 +319,8 @@ enum fz_code fz_bind_window_spec(fz_binder *b, struct fz_sql_scope *s, const str
     }
     struct fz_sql_window *win;
     FZ_ALLOC(b, win, struct fz_sql_window, 1);
-    const struct fz_ast_window *parts = base != NULL && w->n_partition_by == 0 ? base : w, *orders = base != NULL && w->n_order_by == 0 ? base : w;
+    const struct fz_ast_window *parts = base != NULL && w->n_partition_by == 0 ? base : w,
+                               *orders = base != NULL && w->n_order_by == 0 ? base : w;
     win->n_partition_by = parts->n_partition_by;
     FZ_ALLOC(b, win->partition_by, const struct fz_expr *, win->n_partition_by);
     for (size_t i = 0; i < win->n_partition_by; i++) {
@@ -333,7 +352,8 @@ static enum fz_code adjust_aggregate(fz_binder *b, struct fz_expr *e) {
     bool max = strcmp(name, "max") == 0, min = strcmp(name, "min") == 0;
     if ((max || min) && e->args[0]->type->n_fields > 0) {
         if (fz_sql_has_map(e->args[0]->type)) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "%s cannot order %s", name, fz_sql_type_text(b->arena, e->args[0]->type));
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "%s cannot order %s", name,
+                                      fz_sql_type_text(b->arena, e->args[0]->type));
         }
         const struct fz_expr **args;
         FZ_ALLOC(b, args, const struct fz_expr *, 2);
@@ -348,24 +368,30 @@ static enum fz_code adjust_aggregate(fz_binder *b, struct fz_expr *e) {
     if (strcmp(name, "max_by") == 0 || strcmp(name, "min_by") == 0) {
         const struct fz_expr *key = e->args[1];
         const struct fz_expr *is_null = fz_expr_op(b->arena, FZ_EXPR_IS_NULL, fz_sql_type(FZ_TYPE_BOOLEAN), &key, 1);
-        const struct fz_expr *present = is_null ? fz_expr_op(b->arena, FZ_EXPR_NOT, fz_sql_type(FZ_TYPE_BOOLEAN), &is_null, 1) : NULL;
+        const struct fz_expr *present =
+            is_null ? fz_expr_op(b->arena, FZ_EXPR_NOT, fz_sql_type(FZ_TYPE_BOOLEAN), &is_null, 1) : NULL;
         FZ_SOME(b, present);
         e->u.call.filter = fz_expr_and(b->arena, e->u.call.filter, present);
     }
     return FZ_OK;
 }
 
-static enum fz_code finish_window(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_expr *call) {
+static enum fz_code finish_window(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                  struct fz_expr *call) {
     const struct fz_func *fn = call->u.call.fn;
     if (s->no_windows || s->in_window) {
-        return s->in_window ? fz_fail_cond(b->err, FZ_INVALID_ARG, "NESTED_WINDOW_FUNCTION", "Window functions cannot be nested")
-                            : fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1034", "It is not allowed to use window functions inside the %s clause", s->clause);
+        return s->in_window
+                   ? fz_fail_cond(b->err, FZ_INVALID_ARG, "NESTED_WINDOW_FUNCTION", "Window functions cannot be nested")
+                   : fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1034",
+                                  "It is not allowed to use window functions inside the %s clause", s->clause);
     }
     if (e->distinct) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED", "DISTINCT is not supported in a window function");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED",
+                            "DISTINCT is not supported in a window function");
     }
     if (e->filter != NULL) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1030", "FILTER is not supported in a window function");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1030",
+                            "FILTER is not supported in a window function");
     }
     struct fz_sql_window *win;
     bool saved = s->in_window, saved_agg = s->in_aggregate;
@@ -376,7 +402,8 @@ static enum fz_code finish_window(fz_binder *b, struct fz_sql_scope *s, const st
     s->in_aggregate = saved_agg;
     FZ_RET(rc);
     if (fn->flags & FZ_FN_ORDERED && win->n_order_by == 0) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1037", "Window function %s() requires window to be ordered, please add ORDER BY clause", fn->name);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1037",
+                            "Window function %s() requires window to be ordered, please add ORDER BY clause", fn->name);
     }
     call->kind = FZ_EXPR_WINDOW;
     call->u.call.window = win;
@@ -386,13 +413,17 @@ static enum fz_code finish_window(fz_binder *b, struct fz_sql_scope *s, const st
     return FZ_OK;
 }
 
-static enum fz_code finish_aggregate(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_expr *call) {
+static enum fz_code finish_aggregate(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                     struct fz_expr *call) {
     if (e->over == NULL) {
         if (s->in_aggregate) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "NESTED_AGGREGATE_FUNCTION", "It is not allowed to use an aggregate function in the argument of another aggregate function");
+            return fz_fail_cond(
+                b->err, FZ_INVALID_ARG, "NESTED_AGGREGATE_FUNCTION",
+                "It is not allowed to use an aggregate function in the argument of another aggregate function");
         }
         if (s->no_aggregates) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, strcmp(s->clause, "WHERE") == 0 ? "INVALID_WHERE_CONDITION" : "GROUP_BY_AGGREGATE",
+            return fz_fail_cond(b->err, FZ_INVALID_ARG,
+                                strcmp(s->clause, "WHERE") == 0 ? "INVALID_WHERE_CONDITION" : "GROUP_BY_AGGREGATE",
                                 "Aggregate functions are not allowed in %s", s->clause);
         }
         s->saw_aggregate = true;
@@ -425,7 +456,8 @@ static bool is_name(const struct fz_ast_expr *e, const char *name) {
     return fz_strcasecmp(e->name.parts[e->name.n - 1], name) == 0;
 }
 
-static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_func *fn, const struct fz_expr ***args, size_t *n) {
+static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                              const struct fz_func *fn, const struct fz_expr ***args, size_t *n) {
     bool aggregate = fn != NULL && fn->flags & FZ_FN_AGG && e->over == NULL;
     bool saved = s->in_aggregate;
     size_t count = e->n_args, extra = e->n_within_group > 0 ? 1 : 0;
@@ -435,12 +467,15 @@ static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct
         return FZ_OK;
     }
     if (aggregate && s->in_aggregate) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "NESTED_AGGREGATE_FUNCTION", "It is not allowed to use an aggregate function in the argument of another aggregate function");
+        return fz_fail_cond(
+            b->err, FZ_INVALID_ARG, "NESTED_AGGREGATE_FUNCTION",
+            "It is not allowed to use an aggregate function in the argument of another aggregate function");
     }
     s->in_aggregate |= aggregate;
     enum fz_code rc = FZ_OK;
     // percentile_cont(f) WITHIN GROUP (ORDER BY x) is percentile(x, f)
-    bool ordered_set = extra && (is_name(e, "percentile_cont") || is_name(e, "percentile_disc") || is_name(e, "mode") || is_name(e, "percentile"));
+    bool ordered_set = extra && (is_name(e, "percentile_cont") || is_name(e, "percentile_disc") || is_name(e, "mode") ||
+                                 is_name(e, "percentile"));
     if (ordered_set) {
         rc = fz_bind(b, s, e->within_group[0].expr, &(*args)[(*n)++]);
     }
@@ -457,15 +492,18 @@ static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct
     return rc;
 }
 
-enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                          const struct fz_expr **out) {
     const char *name = e->name.parts[e->name.n - 1];
     bool iceberg = e->name.n == 3 && fz_strcasecmp(e->name.parts[1], "system") == 0; // ice.system.bucket
-    if (e->name.n > 1 && !iceberg && fz_strcasecmp(e->name.parts[0], "system") != 0 && fz_strcasecmp(e->name.parts[0], "builtin") != 0) {
+    if (e->name.n > 1 && !iceberg && fz_strcasecmp(e->name.parts[0], "system") != 0 &&
+        fz_strcasecmp(e->name.parts[0], "builtin") != 0) {
         return unresolved(b, name);
     }
     *out = NULL;
     if (fz_bind_is_generator(e)) {
-        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS", "The generator %s may only stand alone in SELECT, in LATERAL VIEW or in FROM", name);
+        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS",
+                            "The generator %s may only stand alone in SELECT, in LATERAL VIEW or in FROM", name);
     }
     if (fz_bind_is_lambda_call(e)) {
         return fz_bind_lambda_call(b, s, e, name, out);
@@ -475,15 +513,18 @@ enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_
     size_t n = 0;
     FZ_RET(bind_args(b, s, e, fn, &args, &n));
     bool ignore_nulls = e->ignore_nulls;
-    if (n == 2 && (is_name(e, "first") || is_name(e, "last") || is_name(e, "any_value") || is_name(e, "first_value") || is_name(e, "last_value"))) {
+    if (n == 2 && (is_name(e, "first") || is_name(e, "last") || is_name(e, "any_value") || is_name(e, "first_value") ||
+                   is_name(e, "last_value"))) {
         if (args[1]->kind != FZ_EXPR_LITERAL || args[1]->type->id != FZ_TYPE_BOOLEAN) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The second argument of %s must be true or false", name);
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                      "The second argument of %s must be true or false", name);
         }
         ignore_nulls = args[1]->u.literal->u.boolean;
         n = 1;
     }
     if (fn != NULL && fn->flags & FZ_FN_WIN && e->over == NULL) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", "Window function %s() requires an OVER clause", name);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE",
+                            "Window function %s() requires an OVER clause", name);
     }
     FZ_RET(fz_bind_special(b, s, e, name, args, n, out));
     if (*out == NULL && iceberg) {
@@ -495,7 +536,8 @@ enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_
     bool aggregate = (*out)->kind == FZ_EXPR_AGGREGATE, window = (*out)->kind == FZ_EXPR_WINDOW;
     if (!aggregate && !window) {
         if (e->over != NULL || e->filter != NULL || e->distinct) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNSUPPORTED_EXPR_FOR_WINDOW", "%s is neither an aggregate nor a window function", name);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNSUPPORTED_EXPR_FOR_WINDOW",
+                                "%s is neither an aggregate nor a window function", name);
         }
         return FZ_OK;
     }

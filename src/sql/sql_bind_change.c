@@ -15,7 +15,8 @@ struct change {
 
 static enum fz_code bind_target(struct change *c) {
     fz_binder *b = &c->b;
-    struct fz_ast_rel rel = {.kind = FZ_AST_TABLE, .pos = c->stmt->name.pos, .alias = c->stmt->alias, .name = c->stmt->name};
+    struct fz_ast_rel rel = {
+        .kind = FZ_AST_TABLE, .pos = c->stmt->name.pos, .alias = c->stmt->alias, .name = c->stmt->name};
     struct fz_ast_query *view = NULL;
     const char **view_columns = NULL;
     struct fz_sql_table *t = &c->out->target;
@@ -25,13 +26,16 @@ static enum fz_code bind_target(struct change *c) {
         return rc;
     }
     if (view != NULL || t->is_view) {
-        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "`%s` is a view: it cannot be the target of a change", rel.name.parts[rel.name.n - 1]);
+        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                            "`%s` is a view: it cannot be the target of a change", rel.name.parts[rel.name.n - 1]);
     }
     if (!t->is_iceberg_table && c->stmt->kind != FZ_STMT_MERGE) {
-        return fz_fail(b->err, FZ_UNSUPPORTED, "the rows of `%s` cannot be changed: it is not a table of data", rel.name.parts[rel.name.n - 1]);
+        return fz_fail(b->err, FZ_UNSUPPORTED, "the rows of `%s` cannot be changed: it is not a table of data",
+                       rel.name.parts[rel.name.n - 1]);
     }
     if (!t->is_iceberg_table) {
-        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "`%s` is not a table whose rows can be changed",
+        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                            "`%s` is not a table whose rows can be changed",
                             t->name ? t->name : rel.name.parts[rel.name.n - 1]);
     }
     const char *qualifier = c->stmt->alias ? c->stmt->alias : rel.name.parts[rel.name.n - 1];
@@ -40,7 +44,11 @@ static enum fz_code bind_target(struct change *c) {
         const struct fz_field *f = hidden ? &t->hidden[i - t->n_fields] : &t->fields[i];
         const struct fz_expr *e = fz_expr_column(b->arena, 0, f->id, f->name, f->type, !f->required);
         FZ_SOME(b, e);
-        struct fz_sql_col col = {.name = f->name, .qualifier = qualifier, .full = c->stmt->alias ? NULL : t->name, .expr = e, .hidden = hidden};
+        struct fz_sql_col col = {.name = f->name,
+                                 .qualifier = qualifier,
+                                 .full = c->stmt->alias ? NULL : t->name,
+                                 .expr = e,
+                                 .hidden = hidden};
         FZ_RET(fz_scope_add(b, &c->target, col));
         FZ_RET(fz_scope_add(b, &c->both, col));
     }
@@ -54,7 +62,8 @@ static enum fz_code bind_source(struct change *c) {
     const struct fz_ast_rel *rel = c->stmt->source;
     FZ_SOME(b, block);
     if (rel->n_column_aliases > 0) {
-        return fz_fail_cond(b->err, FZ_SQL_SYNTAX, "COLUMN_ALIASES_NOT_ALLOWED", "Column aliases are not allowed in MERGE: put them into a subquery");
+        return fz_fail_cond(b->err, FZ_SQL_SYNTAX, "COLUMN_ALIASES_NOT_ALLOWED",
+                            "Column aliases are not allowed in MERGE: put them into a subquery");
     }
     block->kind = FZ_REL_BLOCK;
     block->relation = -1;
@@ -65,7 +74,8 @@ static enum fz_code bind_source(struct change *c) {
         if (col->hidden || col->merged) {
             continue;
         }
-        const struct fz_expr *e = fz_expr_column(b->arena, 1, (int32_t)c->n_source + 1, col->name, col->expr->type, col->expr->nullable);
+        const struct fz_expr *e =
+            fz_expr_column(b->arena, 1, (int32_t)c->n_source + 1, col->name, col->expr->type, col->expr->nullable);
         FZ_SOME(b, e);
         c->source_items[c->n_source++] = (struct fz_sql_item){col->name, col->expr, false};
         struct fz_sql_col seen = *col;
@@ -81,7 +91,8 @@ static enum fz_code bind_source(struct change *c) {
     FZ_ALLOC(b, columns, struct fz_field, c->n_source);
     for (size_t i = 0; i < c->n_source; i++) {
         const struct fz_expr *e = c->source_items[i].expr;
-        columns[i] = (struct fz_field){.id = (int32_t)i + 1, .name = c->source_items[i].name, .required = !e->nullable, .type = e->type};
+        columns[i] = (struct fz_field){
+            .id = (int32_t)i + 1, .name = c->source_items[i].name, .required = !e->nullable, .type = e->type};
     }
     q->root = block;
     q->columns = columns;
@@ -103,7 +114,8 @@ static bool look(void *ctx, const struct fz_expr *e) {
     return true;
 }
 
-static enum fz_code bind_condition(struct change *c, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *what, bool merge_on, const struct fz_expr **out) {
+static enum fz_code bind_condition(struct change *c, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                   const char *what, bool merge_on, const struct fz_expr **out) {
     fz_binder *b = &c->b;
     struct found f = {0};
     FZ_RET(fz_bind(b, s, e, out));
@@ -115,17 +127,23 @@ static enum fz_code bind_condition(struct change *c, struct fz_sql_scope *s, con
                                      : NULL;
     enum fz_code rc = FZ_OK;
     if (f.window) {
-        rc = fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_EXPR_FOR_OPERATOR", "Window functions are not allowed in the %s condition", what);
+        rc = fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_EXPR_FOR_OPERATOR",
+                          "Window functions are not allowed in the %s condition", what);
     } else if (kind != NULL) {
         const char *condition = fz_arena_printf(b->arena, "UNSUPPORTED_MERGE_CONDITION.%s", kind);
-        rc = fz_fail_cond(b->err, FZ_UNSUPPORTED, condition ? condition : "", "MERGE does not take %s in the %s condition",
-                          f.random ? "non-deterministic expressions" : f.subquery ? "subqueries" : "aggregate functions", what);
+        rc = fz_fail_cond(b->err, FZ_UNSUPPORTED, condition ? condition : "",
+                          "MERGE does not take %s in the %s condition",
+                          f.random     ? "non-deterministic expressions"
+                          : f.subquery ? "subqueries"
+                                       : "aggregate functions",
+                          what);
     } else if (!merge_on && fz_sql_is_null((*out)->type)) {
         *out = fz_bind_null(b, fz_sql_type(FZ_TYPE_BOOLEAN));
         FZ_SOME(b, *out);
     } else if ((*out)->type->id != FZ_TYPE_BOOLEAN) {
-        rc = fz_bind_type_error(b, merge_on ? "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" : "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", "The %s condition has the type %s, expected BOOLEAN", what,
-                                fz_sql_type_text(b->arena, (*out)->type));
+        rc = fz_bind_type_error(
+            b, merge_on ? "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" : "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+            "The %s condition has the type %s, expected BOOLEAN", what, fz_sql_type_text(b->arena, (*out)->type));
     }
     if (rc != FZ_OK) {
         fz_err_at(b->err, e->pos.line, e->pos.column);
@@ -143,7 +161,8 @@ struct assigned { // one path of a column
 static enum fz_code bad_assignment(fz_binder *b, const char *fmt, const char *name) {
     char text[256];
     snprintf(text, sizeof text, fmt, name);
-    return fz_fail_cond(b->err, FZ_INVALID_ARG, "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS", "%s", text);
+    return fz_fail_cond(b->err, FZ_INVALID_ARG, "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS", "%s",
+                        text);
 }
 
 static const struct fz_expr *root_of(const struct fz_expr *path) {
@@ -164,7 +183,8 @@ static bool is_prefix(const struct fz_expr *shorter, const struct fz_expr *longe
     }
 }
 
-static enum fz_code resolve_paths(struct change *c, const struct fz_ast_assignment *in, size_t n, bool nested_allowed, struct assigned **out) {
+static enum fz_code resolve_paths(struct change *c, const struct fz_ast_assignment *in, size_t n, bool nested_allowed,
+                                  struct assigned **out) {
     fz_binder *b = &c->b;
     FZ_ALLOC(b, *out, struct assigned, n);
     for (size_t i = 0; i < n; i++) {
@@ -187,7 +207,8 @@ static enum fz_code resolve_paths(struct change *c, const struct fz_ast_assignme
     return FZ_OK;
 }
 
-static enum fz_code bind_value(struct change *c, struct fz_sql_scope *s, const struct fz_ast_expr *value, const struct fz_field *column, const struct fz_expr **out) {
+static enum fz_code bind_value(struct change *c, struct fz_sql_scope *s, const struct fz_ast_expr *value,
+                               const struct fz_field *column, const struct fz_expr **out) {
     fz_binder *b = &c->b;
     if (value->kind == FZ_AST_DEFAULT) {
         *out = fz_bind_default(b, column);
@@ -206,7 +227,8 @@ static enum fz_code bind_value(struct change *c, struct fz_sql_scope *s, const s
 }
 
 // The new value of `base` (a column or a field of one), whose parts are assigned by some of `list`.
-static enum fz_code build(struct change *c, struct fz_sql_scope *s, const struct fz_expr *base, const struct fz_field *field, const struct assigned *list, size_t n,
+static enum fz_code build(struct change *c, struct fz_sql_scope *s, const struct fz_expr *base,
+                          const struct fz_field *field, const struct assigned *list, size_t n,
                           const struct fz_expr **out) {
     fz_binder *b = &c->b;
     bool inside = false;
@@ -227,7 +249,8 @@ static enum fz_code build(struct change *c, struct fz_sql_scope *s, const struct
         const struct fz_expr *part = fz_bind_field_ix(b, base, i);
         FZ_SOME(b, part);
         FZ_RET(build(c, s, part, &t->fields[i], list, n, &args[i]));
-        if (t->fields[i].required && args[i] == part && base->nullable) { // a NULL struct comes into being: its required fields are missing
+        if (t->fields[i].required && args[i] == part &&
+            base->nullable) { // a NULL struct comes into being: its required fields are missing
             FZ_RET(fz_bind_store(b, part, &t->fields[i], true, &args[i]));
         }
     }
@@ -236,7 +259,8 @@ static enum fz_code build(struct change *c, struct fz_sql_scope *s, const struct
     return FZ_OK;
 }
 
-static enum fz_code update_values(struct change *c, struct fz_sql_scope *s, const struct fz_ast_assignment *in, size_t n, struct fz_bound_assignment **out) {
+static enum fz_code update_values(struct change *c, struct fz_sql_scope *s, const struct fz_ast_assignment *in,
+                                  size_t n, struct fz_bound_assignment **out) {
     fz_binder *b = &c->b;
     const struct fz_sql_table *t = &c->out->target;
     struct assigned *list;
@@ -265,7 +289,8 @@ static enum fz_code absent_value(struct change *c, const struct fz_field *f, str
     return FZ_OK;
 }
 
-static enum fz_code insert_values(struct change *c, struct fz_sql_scope *s, const struct fz_ast_assignment *in, size_t n, struct fz_bound_assignment **out) {
+static enum fz_code insert_values(struct change *c, struct fz_sql_scope *s, const struct fz_ast_assignment *in,
+                                  size_t n, struct fz_bound_assignment **out) {
     fz_binder *b = &c->b;
     const struct fz_sql_table *t = &c->out->target;
     struct assigned *list;
@@ -316,7 +341,11 @@ static enum fz_code bind_clause(struct change *c, const struct fz_ast_merge_clau
     out->match = in->match;
     struct fz_bound_assignment *values = NULL;
     if (in->condition != NULL) {
-        FZ_RET(bind_condition(c, s, in->condition, in->match == FZ_MATCHED ? "MATCHED" : in->match == FZ_NOT_MATCHED ? "NOT MATCHED" : "NOT MATCHED BY SOURCE", false, &out->condition));
+        FZ_RET(bind_condition(c, s, in->condition,
+                              in->match == FZ_MATCHED       ? "MATCHED"
+                              : in->match == FZ_NOT_MATCHED ? "NOT MATCHED"
+                                                            : "NOT MATCHED BY SOURCE",
+                              false, &out->condition));
     }
     switch (in->action) {
     case FZ_MERGE_DELETE:
@@ -356,7 +385,8 @@ static void note_expr(struct used_columns *u, const struct fz_expr *e) {
 }
 static bool note_use(void *ctx, const struct fz_expr *e) {
     struct used_columns *u = ctx;
-    if (e->kind == FZ_EXPR_COLUMN && e->u.column.relation == 1 && e->u.column.field_id >= 1 && (size_t)e->u.column.field_id <= u->n) {
+    if (e->kind == FZ_EXPR_COLUMN && e->u.column.relation == 1 && e->u.column.field_id >= 1 &&
+        (size_t)e->u.column.field_id <= u->n) {
         u->used[e->u.column.field_id - 1] = true;
     }
     if (e->kind == FZ_EXPR_SUBQUERY) { // may be correlated: all columns stay
@@ -417,7 +447,8 @@ static enum fz_code rebuild_scopes(struct change *c, size_t n_old) {
         const struct fz_field *f = hidden ? &t->hidden[i - t->n_fields] : &t->fields[i];
         const struct fz_expr *e = fz_expr_column(b->arena, 0, f->id, f->name, f->type, !f->required);
         FZ_SOME(b, e);
-        struct fz_sql_col col = {.name = f->name, .qualifier = like.qualifier, .full = like.full, .expr = e, .hidden = hidden};
+        struct fz_sql_col col = {
+            .name = f->name, .qualifier = like.qualifier, .full = like.full, .expr = e, .hidden = hidden};
         FZ_RET(fz_scope_add(b, &target, col));
         if (i < n_old || hidden) {
             FZ_RET(fz_scope_add(b, &both, col));
@@ -486,7 +517,8 @@ static enum fz_code bind_update(struct change *c) {
         struct found f = {0};
         fz_expr_walk(c->out->on, look, &f);
         if (f.random) {
-            return fz_fail_cond(b->err, FZ_UNSUPPORTED, "INVALID_NON_DETERMINISTIC_EXPRESSIONS", "The WHERE condition of %s must be deterministic",
+            return fz_fail_cond(b->err, FZ_UNSUPPORTED, "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+                                "The WHERE condition of %s must be deterministic",
                                 stmt->kind == FZ_STMT_DELETE ? "DELETE" : "UPDATE");
         }
     }
@@ -498,7 +530,8 @@ static enum fz_code bind_update(struct change *c) {
     return fz_bind_finish(b, &c->out->scans, &c->out->n_scans);
 }
 
-enum fz_code fz_sql_bind_change(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_stmt *stmt, struct fz_bound_change **out, struct fz_err *err) {
+enum fz_code fz_sql_bind_change(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_stmt *stmt,
+                                struct fz_bound_change **out, struct fz_err *err) {
     struct change c = {.b = {.arena = arena, .env = env, .err = err, .next_relation = 2}, .stmt = stmt};
     if (stmt->kind != FZ_STMT_MERGE && stmt->kind != FZ_STMT_UPDATE && stmt->kind != FZ_STMT_DELETE) {
         return fz_fail(err, FZ_BUG, "statement kind %d is no row-level change", (int)stmt->kind);

@@ -27,7 +27,8 @@ enum fz_code fz_bind_type_error(fz_binder *b, const char *condition, const char 
     return rc;
 }
 
-const struct fz_expr *fz_bind_call_node(fz_binder *b, const struct fz_func *fn, const struct fz_type *type, const struct fz_expr *const *args, size_t n) {
+const struct fz_expr *fz_bind_call_node(fz_binder *b, const struct fz_func *fn, const struct fz_type *type,
+                                        const struct fz_expr *const *args, size_t n) {
     struct fz_expr *e = FZ_ARENA_NEW(b->arena, struct fz_expr);
     const struct fz_expr **copy = fz_arena_array(b->arena, n ? n : 1, sizeof *copy);
     if (e == NULL || copy == NULL || type == NULL || fn == NULL) {
@@ -50,7 +51,8 @@ const struct fz_expr *fz_bind_call_node(fz_binder *b, const struct fz_func *fn, 
     e->u.call.name = fn->name;
     return e;
 }
-const struct fz_expr *fz_bind_internal(fz_binder *b, const char *fn, const struct fz_type *type, const struct fz_expr *const *args, size_t n) {
+const struct fz_expr *fz_bind_internal(fz_binder *b, const char *fn, const struct fz_type *type,
+                                       const struct fz_expr *const *args, size_t n) {
     return fz_bind_call_node(b, fz_func_internal(fn), type, args, n);
 }
 
@@ -66,12 +68,15 @@ const struct fz_expr *fz_bind_cast(fz_binder *b, const struct fz_expr *e, const 
     return cast ? fz_sql_fold(b->arena, cast, b->env->time_zone) : NULL;
 }
 
-enum fz_code fz_bind_cast_checked(fz_binder *b, const struct fz_expr *e, const struct fz_type *type, enum fz_cast_mode mode, const struct fz_expr **out) {
-    static const char *const conditions[] = {"DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "", "DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION",
+enum fz_code fz_bind_cast_checked(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
+                                  enum fz_cast_mode mode, const struct fz_expr **out) {
+    static const char *const conditions[] = {"DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "",
+                                             "DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION",
                                              "DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION"};
     enum fz_cast_rule rule = fz_sql_can_cast(e->type, type);
     if (rule != FZ_CAST_OK) {
-        return fz_bind_type_error(b, conditions[rule], "Cannot cast %s to %s", fz_sql_type_text(b->arena, e->type), fz_sql_type_text(b->arena, type));
+        return fz_bind_type_error(b, conditions[rule], "Cannot cast %s to %s", fz_sql_type_text(b->arena, e->type),
+                                  fz_sql_type_text(b->arena, type));
     }
     if (fz_sql_same_type(e->type, type)) {
         *out = e;
@@ -92,12 +97,14 @@ static const struct fz_type *decimal_side(fz_binder *b, const struct fz_expr *e)
     return fz_sql_decimal_of(b->arena, e->type);
 }
 
-enum fz_code fz_bind_unify(fz_binder *b, const char *what, const struct fz_expr **args, size_t n, const struct fz_type **type) {
+enum fz_code fz_bind_unify(fz_binder *b, const char *what, const struct fz_expr **args, size_t n,
+                           const struct fz_type **type) {
     const struct fz_type *t = n > 0 ? args[0]->type : fz_sql_type(FZ_TYPE_UNKNOWN);
     for (size_t i = 1; i < n; i++) {
         const struct fz_type *next = fz_sql_common_type(b->arena, t, args[i]->type);
         if (next == NULL) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.DATA_DIFF_TYPES", "Input to %s should all be the same type, but it's (%s, %s)", what,
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.DATA_DIFF_TYPES",
+                                      "Input to %s should all be the same type, but it's (%s, %s)", what,
                                       fz_sql_type_text(b->arena, t), fz_sql_type_text(b->arena, args[i]->type));
         }
         t = next;
@@ -113,15 +120,17 @@ enum fz_code fz_bind_unify(fz_binder *b, const char *what, const struct fz_expr 
 }
 
 static enum fz_code diff_types(fz_binder *b, const char *op_text, const struct fz_expr *l, const struct fz_expr *r) {
-    return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "The left and right operands of %s have incompatible types (%s and %s)", op_text,
+    return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
+                              "The left and right operands of %s have incompatible types (%s and %s)", op_text,
                               fz_sql_type_text(b->arena, l->type), fz_sql_type_text(b->arena, r->type));
 }
 
-enum fz_code fz_bind_compare(fz_binder *b, const char *op_text, const struct fz_expr *l, const struct fz_expr *r, const struct fz_expr **out) {
+enum fz_code fz_bind_compare(fz_binder *b, const char *op_text, const struct fz_expr *l, const struct fz_expr *r,
+                             const struct fz_expr **out) {
     static const struct {
         const char *op;
         enum fz_expr_kind kind;
-    } kinds[] = {{"=", FZ_EXPR_EQ}, {"<>", FZ_EXPR_NE}, {"<", FZ_EXPR_LT},   {"<=", FZ_EXPR_LE},
+    } kinds[] = {{"=", FZ_EXPR_EQ}, {"<>", FZ_EXPR_NE}, {"<", FZ_EXPR_LT},       {"<=", FZ_EXPR_LE},
                  {">", FZ_EXPR_GT}, {">=", FZ_EXPR_GE}, {"<=>", FZ_EXPR_NULL_EQ}};
     enum fz_expr_kind kind = FZ_EXPR_EQ;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -141,7 +150,8 @@ enum fz_code fz_bind_compare(fz_binder *b, const char *op_text, const struct fz_
         return diff_types(b, op_text, l, r);
     }
     if (fz_sql_has_map(t) && kind != FZ_EXPR_NULL_EQ) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "The %s does not support ordering on type %s", op_text,
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
+                                  "The %s does not support ordering on type %s", op_text,
                                   fz_sql_type_text(b->arena, t));
     }
     const struct fz_expr *args[2] = {fz_bind_cast(b, l, t), fz_bind_cast(b, r, t)};
@@ -163,8 +173,8 @@ static bool is_interval(const struct fz_type *t) {
     return t->id == FZ_TYPE_INTERVAL_DT || t->id == FZ_TYPE_INTERVAL_YM || t->id == FZ_TYPE_INTERVAL_CAL;
 }
 static bool is_time(const struct fz_type *t) {
-    return t->id == FZ_TYPE_DATE || t->id == FZ_TYPE_TIMESTAMP || t->id == FZ_TYPE_TIMESTAMPTZ || t->id == FZ_TYPE_TIMESTAMP_NS ||
-           t->id == FZ_TYPE_TIMESTAMPTZ_NS;
+    return t->id == FZ_TYPE_DATE || t->id == FZ_TYPE_TIMESTAMP || t->id == FZ_TYPE_TIMESTAMPTZ ||
+           t->id == FZ_TYPE_TIMESTAMP_NS || t->id == FZ_TYPE_TIMESTAMPTZ_NS;
 }
 
 static const struct fz_type *interval_type(fz_binder *b, enum fz_type_id id, int first, int last) {
@@ -178,7 +188,8 @@ static const struct fz_type *interval_type(fz_binder *b, enum fz_type_id id, int
 }
 
 // date, timestamp and interval arithmetic. *out stays NULL when it is none.
-static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r, const struct fz_expr **out) {
+static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r,
+                               const struct fz_expr **out) {
     bool plus = strcmp(o, "+") == 0, minus = strcmp(o, "-") == 0;
     if (plus && (is_interval(l->type) || fz_type_is_integer(l->type)) && is_time(r->type)) {
         return time_arith(b, o, r, l, out);
@@ -203,7 +214,9 @@ static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr
         }
     } else if ((plus || minus) && is_time(l->type) && is_interval(r->type)) {
         if (r->type->id == FZ_TYPE_INTERVAL_YM) {
-            fn = l->type->id == FZ_TYPE_DATE ? (plus ? "op.date_add_ym" : "op.date_sub_ym") : plus ? "op.ts_add_ym" : "op.ts_sub_ym";
+            fn = l->type->id == FZ_TYPE_DATE ? (plus ? "op.date_add_ym" : "op.date_sub_ym")
+                 : plus                      ? "op.ts_add_ym"
+                                             : "op.ts_sub_ym";
         } else if (r->type->id == FZ_TYPE_INTERVAL_DT && l->type->id == FZ_TYPE_DATE && r->type->scale == 0) {
             fn = plus ? "op.date_add_days" : "op.date_sub_days";
         } else {
@@ -233,14 +246,16 @@ static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr
     return FZ_OK;
 }
 
-static enum fz_code decimal_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r, const struct fz_expr **out) {
+static enum fz_code decimal_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r,
+                                  const struct fz_expr **out) {
     const struct fz_type *a = decimal_side(b, l), *c = decimal_side(b, r);
     const struct fz_expr *args[2] = {fz_bind_cast(b, l, a), fz_bind_cast(b, r, c)};
     if (args[0] == NULL || args[1] == NULL) {
         return FZ_BIND_NOMEM(b);
     }
     int p1 = a->precision, s1 = a->scale, p2 = c->precision, s2 = c->scale, p, s;
-    int whole = p1 - s1 > p2 - s2 ? p1 - s1 : p2 - s2, least = p1 - s1 < p2 - s2 ? p1 - s1 : p2 - s2, most = s1 > s2 ? s1 : s2;
+    int whole = p1 - s1 > p2 - s2 ? p1 - s1 : p2 - s2, least = p1 - s1 < p2 - s2 ? p1 - s1 : p2 - s2,
+        most = s1 > s2 ? s1 : s2;
     const char *fn;
     if (strcmp(o, "DIV") == 0) {
         *out = fz_bind_internal(b, "op.dec.kidiv", fz_sql_type(FZ_TYPE_LONG), args, 2);
@@ -280,7 +295,8 @@ static enum fz_code decimal_arith(fz_binder *b, const char *o, const struct fz_e
     return FZ_OK;
 }
 
-enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r, const struct fz_expr **out) {
+enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r,
+                           const struct fz_expr **out) {
     *out = NULL;
     FZ_RET(time_arith(b, o, l, r, out));
     if (*out != NULL) {
@@ -296,17 +312,24 @@ enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l,
         rt = lt;
     }
     if (fz_sql_is_string(lt) && fz_sql_is_string(rt)) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "The binary operator %s requires numbers, not (%s and %s)", o,
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE",
+                                  "The binary operator %s requires numbers, not (%s and %s)", o,
                                   fz_sql_type_text(b->arena, l->type), fz_sql_type_text(b->arena, r->type));
     }
     if (fz_sql_is_string(lt)) {
-        lt = fz_type_is_integer(rt) ? fz_sql_type(FZ_TYPE_LONG) : fz_type_is_numeric(rt) ? fz_sql_type(FZ_TYPE_DOUBLE) : lt;
+        lt = fz_type_is_integer(rt)   ? fz_sql_type(FZ_TYPE_LONG)
+             : fz_type_is_numeric(rt) ? fz_sql_type(FZ_TYPE_DOUBLE)
+                                      : lt;
     } else if (fz_sql_is_string(rt)) {
-        rt = fz_type_is_integer(lt) ? fz_sql_type(FZ_TYPE_LONG) : fz_type_is_numeric(lt) ? fz_sql_type(FZ_TYPE_DOUBLE) : rt;
+        rt = fz_type_is_integer(lt)   ? fz_sql_type(FZ_TYPE_LONG)
+             : fz_type_is_numeric(lt) ? fz_sql_type(FZ_TYPE_DOUBLE)
+                                      : rt;
     }
-    if (!fz_type_is_numeric(lt) || !fz_type_is_numeric(rt) || (bits && (!fz_type_is_integer(lt) || !fz_type_is_integer(rt)))) {
+    if (!fz_type_is_numeric(lt) || !fz_type_is_numeric(rt) ||
+        (bits && (!fz_type_is_integer(lt) || !fz_type_is_integer(rt)))) {
         if (fz_sql_same_type(lt, rt)) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "The binary operator %s requires numbers, not %s", o,
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE",
+                                      "The binary operator %s requires numbers, not %s", o,
                                       fz_sql_type_text(b->arena, lt));
         }
         return diff_types(b, o, l, r);
@@ -315,7 +338,8 @@ enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l,
                                      fz_sql_is_null(r->type) || fz_sql_is_string(r->type) ? fz_bind_cast(b, r, rt) : r};
     FZ_SOME(b, args[0]);
     FZ_SOME(b, args[1]);
-    bool floating = lt->id == FZ_TYPE_DOUBLE || lt->id == FZ_TYPE_FLOAT || rt->id == FZ_TYPE_DOUBLE || rt->id == FZ_TYPE_FLOAT;
+    bool floating =
+        lt->id == FZ_TYPE_DOUBLE || lt->id == FZ_TYPE_FLOAT || rt->id == FZ_TYPE_DOUBLE || rt->id == FZ_TYPE_FLOAT;
     if (!floating && (lt->id == FZ_TYPE_DECIMAL || rt->id == FZ_TYPE_DECIMAL)) {
         return decimal_arith(b, o, args[0], args[1], out);
     }
@@ -327,7 +351,8 @@ enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l,
         fn = "op.idiv";
         result = fz_sql_type(FZ_TYPE_LONG);
         if (floating) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "div does not take %s", fz_sql_type_text(b->arena, t));
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "div does not take %s",
+                                      fz_sql_type_text(b->arena, t));
         }
     } else if (*o == '/') {
         fn = "op.div";
@@ -337,7 +362,12 @@ enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l,
     } else if (*o == 'p') {
         fn = floating ? "op.fpmod" : "op.pmod";
     } else {
-        fn = *o == '+' ? "op.add" : *o == '-' ? "op.sub" : *o == '*' ? "op.mul" : *o == '&' ? "op.bitand" : *o == '|' ? "op.bitor" : "op.bitxor";
+        fn = *o == '+'   ? "op.add"
+             : *o == '-' ? "op.sub"
+             : *o == '*' ? "op.mul"
+             : *o == '&' ? "op.bitand"
+             : *o == '|' ? "op.bitor"
+                         : "op.bitxor";
     }
     for (size_t i = 0; i < 2; i++) {
         args[i] = fz_bind_cast(b, args[i], t);
@@ -348,7 +378,8 @@ enum fz_code fz_bind_arith(fz_binder *b, const char *o, const struct fz_expr *l,
     return FZ_OK;
 }
 
-enum fz_code fz_bind_boolean(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *what, const struct fz_expr **out) {
+enum fz_code fz_bind_boolean(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *what,
+                             const struct fz_expr **out) {
     FZ_RET(fz_bind(b, s, e, out));
     if (fz_sql_is_null((*out)->type)) {
         *out = fz_bind_null(b, fz_sql_type(FZ_TYPE_BOOLEAN));
@@ -360,15 +391,18 @@ enum fz_code fz_bind_boolean(fz_binder *b, struct fz_sql_scope *s, const struct 
     }
     if ((*out)->type->id != FZ_TYPE_BOOLEAN) {
         bool operand = strcmp(what, "operand") == 0;
-        fz_fail_cond(b->err, FZ_SCHEMA_MISMATCH, operand ? "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE" : "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-                     operand ? "A logical %s must be BOOLEAN, not %s" : "The %s condition must be BOOLEAN, not %s", what, fz_sql_type_text(b->arena, (*out)->type));
+        fz_fail_cond(b->err, FZ_SCHEMA_MISMATCH,
+                     operand ? "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE" : "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+                     operand ? "A logical %s must be BOOLEAN, not %s" : "The %s condition must be BOOLEAN, not %s",
+                     what, fz_sql_type_text(b->arena, (*out)->type));
         fz_err_at(b->err, e->pos.line, e->pos.column);
         return b->err ? b->err->code : FZ_SCHEMA_MISMATCH;
     }
     return FZ_OK;
 }
 
-static enum fz_code bind_binary(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_binary(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                const struct fz_expr **out) {
     const struct fz_expr *args[2];
     const char *o = e->op;
     if (strcmp(o, "AND") == 0 || strcmp(o, "OR") == 0) {
@@ -392,7 +426,8 @@ static enum fz_code bind_binary(fz_binder *b, struct fz_sql_scope *s, const stru
     return fz_bind_arith(b, o, args[0], args[1], out);
 }
 
-static enum fz_code bind_unary(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_unary(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                               const struct fz_expr **out) {
     const struct fz_expr *arg;
     if (strcmp(e->op, "NOT") == 0) {
         FZ_RET(fz_bind_boolean(b, s, e->args[0], "operand", &arg));
@@ -406,7 +441,8 @@ static enum fz_code bind_unary(fz_binder *b, struct fz_sql_scope *s, const struc
         FZ_SOME(b, arg);
     }
     if (!fz_type_is_numeric(arg->type) && !is_interval(arg->type)) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "Unary %s needs a number, not %s", e->op, fz_sql_type_text(b->arena, arg->type));
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "Unary %s needs a number, not %s",
+                                  e->op, fz_sql_type_text(b->arena, arg->type));
     }
     if (*e->op == '+') {
         *out = arg;
@@ -426,7 +462,8 @@ static enum fz_code negate(fz_binder *b, bool negated, const struct fz_expr **ou
     return FZ_OK;
 }
 
-static enum fz_code bind_is(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_is(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                            const struct fz_expr **out) {
     const struct fz_expr *args[2];
     FZ_RET(fz_bind(b, s, e->args[0], &args[0]));
     if (strcmp(e->text, "DISTINCT") == 0) {
@@ -441,12 +478,14 @@ static enum fz_code bind_is(fz_binder *b, struct fz_sql_scope *s, const struct f
     }
     args[0] = fz_bind_cast(b, args[0], fz_sql_type(FZ_TYPE_BOOLEAN));
     FZ_SOME(b, args[0]);
-    *out = fz_bind_internal(b, strcmp(e->text, "TRUE") == 0 ? "op.is_true" : "op.is_false", fz_sql_type(FZ_TYPE_BOOLEAN), args, 1);
+    *out = fz_bind_internal(b, strcmp(e->text, "TRUE") == 0 ? "op.is_true" : "op.is_false",
+                            fz_sql_type(FZ_TYPE_BOOLEAN), args, 1);
     FZ_SOME(b, *out);
     return negate(b, e->negated, out);
 }
 
-static enum fz_code bind_between(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_between(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                 const struct fz_expr **out) {
     const struct fz_expr *v[3], *parts[2];
     for (size_t i = 0; i < 3; i++) {
         FZ_RET(fz_bind(b, s, e->args[i], &v[i]));
@@ -458,8 +497,8 @@ static enum fz_code bind_between(fz_binder *b, struct fz_sql_scope *s, const str
     return negate(b, e->negated, out);
 }
 
-static const struct fz_expr *subquery_node(fz_binder *b, const struct fz_sql_query *q, int form, const struct fz_type *type, const struct fz_expr *const *args,
-                                           size_t n) {
+static const struct fz_expr *subquery_node(fz_binder *b, const struct fz_sql_query *q, int form,
+                                           const struct fz_type *type, const struct fz_expr *const *args, size_t n) {
     struct fz_expr *e = FZ_ARENA_NEW(b->arena, struct fz_expr);
     const struct fz_expr **copy = fz_arena_array(b->arena, n ? n : 1, sizeof *copy);
     if (e == NULL || copy == NULL) {
@@ -478,7 +517,8 @@ static const struct fz_expr *subquery_node(fz_binder *b, const struct fz_sql_que
     return e;
 }
 
-static enum fz_code bind_in_query(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_in_query(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                  const struct fz_expr **out) {
     const struct fz_expr **left;
     size_t n = e->args[0]->kind == FZ_AST_ROW ? e->args[0]->n_args : 1;
     FZ_ALLOC(b, left, const struct fz_expr *, n);
@@ -488,16 +528,20 @@ static enum fz_code bind_in_query(fz_binder *b, struct fz_sql_scope *s, const st
     struct fz_sql_query *q;
     FZ_RET(fz_bind_subquery(b, s, e->query, &q));
     if (q->n_columns != n) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH",
-                                  "The number of columns on the left side of IN (%zu) differs from that of the subquery (%zu)", n, q->n_columns);
+        return fz_bind_type_error(
+            b, "DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH",
+            "The number of columns on the left side of IN (%zu) differs from that of the subquery (%zu)", n,
+            q->n_columns);
     }
     const struct fz_type **types;
     FZ_ALLOC(b, types, const struct fz_type *, n);
     for (size_t i = 0; i < n; i++) {
         types[i] = fz_sql_common_type(b->arena, left[i]->type, q->columns[i].type);
         if (types[i] == NULL) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH", "Column %zu of the subquery is %s, the left side %s", i + 1,
-                                      fz_sql_type_text(b->arena, q->columns[i].type), fz_sql_type_text(b->arena, left[i]->type));
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH",
+                                      "Column %zu of the subquery is %s, the left side %s", i + 1,
+                                      fz_sql_type_text(b->arena, q->columns[i].type),
+                                      fz_sql_type_text(b->arena, left[i]->type));
         }
         left[i] = fz_bind_cast(b, left[i], types[i]);
         FZ_SOME(b, left[i]);
@@ -508,7 +552,8 @@ static enum fz_code bind_in_query(fz_binder *b, struct fz_sql_scope *s, const st
     return negate(b, e->negated, out);
 }
 
-static enum fz_code bind_in(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_in(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                            const struct fz_expr **out) {
     if (e->query != NULL) {
         return bind_in_query(b, s, e, out);
     }
@@ -534,17 +579,20 @@ static enum fz_code check_pattern(fz_binder *b, const struct fz_expr *pattern, c
             continue;
         }
         if (i + 1 == p.len) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_FORMAT.ESC_AT_THE_END", "The escape character must not end the pattern");
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_FORMAT.ESC_AT_THE_END",
+                                "The escape character must not end the pattern");
         }
         i++;
         if (p.ptr[i] != '%' && p.ptr[i] != '_' && p.ptr[i] != escape) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_FORMAT.ESC_IN_THE_MIDDLE", "The escape character is not allowed before '%c'", p.ptr[i]);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
+                                "The escape character is not allowed before '%c'", p.ptr[i]);
         }
     }
     return FZ_OK;
 }
 
-static enum fz_code bind_like(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_like(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                              const struct fz_expr **out) {
     const struct fz_expr *args[3], *any = NULL;
     bool regex = strcmp(e->op, "RLIKE") == 0, ilike = strcmp(e->op, "ILIKE") == 0;
     const struct fz_type *string = fz_sql_type(FZ_TYPE_STRING), *boolean = fz_sql_type(FZ_TYPE_BOOLEAN);
@@ -583,7 +631,8 @@ static enum fz_code bind_like(fz_binder *b, struct fz_sql_scope *s, const struct
     return negate(b, e->negated && e->text == NULL, out);
 }
 
-static enum fz_code bind_case(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_case(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                              const struct fz_expr **out) {
     const struct fz_expr **args, **values, *base = NULL;
     size_t n = e->n_args, n_values = 0;
     FZ_ALLOC(b, args, const struct fz_expr *, n + 1);
@@ -599,7 +648,8 @@ static enum fz_code bind_case(fz_binder *b, struct fz_sql_scope *s, const struct
         } else if (base != NULL) {
             FZ_RET(fz_bind_compare(b, "=", base, args[i], &args[i]));
         } else if (args[i]->type->id != FZ_TYPE_BOOLEAN) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "A WHEN condition must be BOOLEAN, not %s",
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                      "A WHEN condition must be BOOLEAN, not %s",
                                       fz_sql_type_text(b->arena, args[i]->type));
         }
     }
@@ -615,13 +665,16 @@ static enum fz_code bind_case(fz_binder *b, struct fz_sql_scope *s, const struct
     return FZ_OK;
 }
 
-enum fz_code fz_bind_index(fz_binder *b, const struct fz_expr *base, const struct fz_expr *ix, const struct fz_expr **out) {
+enum fz_code fz_bind_index(fz_binder *b, const struct fz_expr *base, const struct fz_expr *ix,
+                           const struct fz_expr **out) {
     FZ_SOME(b, ix);
     const struct fz_expr *args[2] = {base, ix};
     const struct fz_type *t = base->type;
     if (t->id == FZ_TYPE_LIST) {
         if (!fz_sql_is_null(ix->type) && !fz_type_is_integer(ix->type)) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "An array index must be an integer, not %s", fz_sql_type_text(b->arena, ix->type));
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                      "An array index must be an integer, not %s",
+                                      fz_sql_type_text(b->arena, ix->type));
         }
         if (fz_sql_is_null(ix->type)) {
             args[1] = fz_bind_cast(b, ix, fz_sql_type(FZ_TYPE_INT));
@@ -629,19 +682,22 @@ enum fz_code fz_bind_index(fz_binder *b, const struct fz_expr *base, const struc
         *out = fz_bind_internal(b, "op.array_index", t->fields[0].type, args, 2);
     } else if (t->id == FZ_TYPE_MAP) {
         if (!fz_sql_implicit_cast(ix->type, t->fields[0].type)) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The map's key is %s, not %s", fz_sql_type_text(b->arena, t->fields[0].type),
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The map's key is %s, not %s",
+                                      fz_sql_type_text(b->arena, t->fields[0].type),
                                       fz_sql_type_text(b->arena, ix->type));
         }
         args[1] = fz_bind_cast(b, ix, t->fields[0].type);
         FZ_SOME(b, args[1]);
         *out = fz_bind_internal(b, "op.map_index", t->fields[1].type, args, 2);
-    } else if (t->id == FZ_TYPE_STRUCT && ix->kind == FZ_EXPR_LITERAL && fz_sql_is_string(ix->type) && !ix->u.literal->is_null) {
+    } else if (t->id == FZ_TYPE_STRUCT && ix->kind == FZ_EXPR_LITERAL && fz_sql_is_string(ix->type) &&
+               !ix->u.literal->is_null) {
         const char *name = fz_arena_strndup(b->arena, ix->u.literal->u.bytes.ptr, ix->u.literal->u.bytes.len);
         FZ_SOME(b, name);
         struct fz_pos nowhere = {0};
         return fz_bind_field(b, base, name, &nowhere, out);
     } else {
-        return fz_bind_type_error(b, "INVALID_EXTRACT_BASE_FIELD_TYPE", "Can't extract a value from %s: it needs an array, map or struct",
+        return fz_bind_type_error(b, "INVALID_EXTRACT_BASE_FIELD_TYPE",
+                                  "Can't extract a value from %s: it needs an array, map or struct",
                                   fz_sql_type_text(b->arena, t));
     }
     FZ_SOME(b, *out);
@@ -660,14 +716,16 @@ const struct fz_expr *fz_bind_struct(fz_binder *b, const char **names, const str
     return t ? fz_bind_internal(b, "op.struct", t, args, n) : NULL;
 }
 
-static enum fz_code bind_row(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_row(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                             const struct fz_expr **out) {
     const struct fz_expr **args;
     const char **names;
     FZ_ALLOC(b, args, const struct fz_expr *, e->n_args);
     FZ_ALLOC(b, names, const char *, e->n_args);
     for (size_t i = 0; i < e->n_args; i++) {
         FZ_RET(fz_bind(b, s, e->args[i], &args[i]));
-        names[i] = e->args[i]->kind == FZ_AST_NAME ? fz_bind_output_name(b, s, e->args[i]) : fz_arena_printf(b->arena, "col%zu", i + 1);
+        names[i] = e->args[i]->kind == FZ_AST_NAME ? fz_bind_output_name(b, s, e->args[i])
+                                                   : fz_arena_printf(b->arena, "col%zu", i + 1);
         FZ_SOME(b, names[i]);
     }
     *out = fz_bind_struct(b, names, args, e->n_args);
@@ -675,7 +733,8 @@ static enum fz_code bind_row(fz_binder *b, struct fz_sql_scope *s, const struct 
     return FZ_OK;
 }
 
-static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                              const struct fz_expr **out) {
     const struct fz_expr *args[2];
     struct fz_sql_query *q;
     switch (e->kind) {
@@ -703,7 +762,8 @@ static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct
         return bind_case(b, s, e, out);
     case FZ_AST_CAST:
         FZ_RET(fz_bind(b, s, e->args[0], &args[0]));
-        return fz_bind_cast_checked(b, args[0], e->type, e->op != NULL && strcmp(e->op, "TRY_CAST") == 0 ? FZ_CAST_TRY : FZ_CAST_ANSI, out);
+        return fz_bind_cast_checked(b, args[0], e->type,
+                                    e->op != NULL && strcmp(e->op, "TRY_CAST") == 0 ? FZ_CAST_TRY : FZ_CAST_ANSI, out);
     case FZ_AST_CALL:
         return fz_bind_call(b, s, e, out);
     case FZ_AST_INDEX:
@@ -714,11 +774,13 @@ static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct
         FZ_RET(fz_bind(b, s, e->args[0], &args[0]));
         return fz_bind_field(b, args[0], e->text, &e->pos, out);
     case FZ_AST_LAMBDA:
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION", "A lambda is an argument of transform, filter and the like");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION",
+                            "A lambda is an argument of transform, filter and the like");
     case FZ_AST_SUBQUERY:
         FZ_RET(fz_bind_subquery(b, s, e->query, &q));
         if (q->n_columns != 1) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN",
+            return fz_fail_cond(b->err, FZ_INVALID_ARG,
+                                "INVALID_SUBQUERY_EXPRESSION.SCALAR_SUBQUERY_RETURN_MORE_THAN_ONE_OUTPUT_COLUMN",
                                 "A scalar subquery must return one column, not %zu", q->n_columns);
         }
         *out = subquery_node(b, q, FZ_SUBQUERY_SCALAR, q->columns[0].type, NULL, 0);
@@ -732,16 +794,20 @@ static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct
     case FZ_AST_ROW:
         return bind_row(b, s, e, out);
     case FZ_AST_INTERVAL:
-        return fz_fail(b->err, FZ_UNSUPPORTED, "INTERVAL with an expression is not supported: use make_interval or multiply an interval");
+        return fz_fail(b->err, FZ_UNSUPPORTED,
+                       "INTERVAL with an expression is not supported: use make_interval or multiply an interval");
     case FZ_AST_DEFAULT:
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "DEFAULT_PLACEMENT_INVALID", "DEFAULT may only stand alone as an assigned value");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "DEFAULT_PLACEMENT_INVALID",
+                            "DEFAULT may only stand alone as an assigned value");
     case FZ_AST_PARAMETER:
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNBOUND_SQL_PARAMETER", "Found the unbound parameter: %s", e->text ? e->text : "?");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNBOUND_SQL_PARAMETER", "Found the unbound parameter: %s",
+                            e->text ? e->text : "?");
     }
     return fz_fail(b->err, FZ_BUG, "unknown expression kind %d", (int)e->kind);
 }
 
-enum fz_code fz_bind_resolve(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+enum fz_code fz_bind_resolve(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                             const struct fz_expr **out) {
     return fz_bind_resolve_name(b, s, &e->name, false, out);
 }
 

@@ -14,25 +14,31 @@ struct fz_sql_rel *fz_bind_rel(fz_binder *b, enum fz_rel_kind kind) {
 }
 
 static enum fz_code too_many(fz_binder *b) {
-    return fz_fail(b->err, FZ_LIMIT, "the statement reads more than %d relations (a WITH query counts each time it is named)", FZ_BIND_MAX_RELATIONS);
+    return fz_fail(b->err, FZ_LIMIT,
+                   "the statement reads more than %d relations (a WITH query counts each time it is named)",
+                   FZ_BIND_MAX_RELATIONS);
 }
 
-enum fz_code fz_bind_scope_of_query(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_query *q, int32_t relation, const char *qualifier, const char *full,
-                                    const char **aliases, size_t n_aliases) {
+enum fz_code fz_bind_scope_of_query(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_query *q, int32_t relation,
+                                    const char *qualifier, const char *full, const char **aliases, size_t n_aliases) {
     if (n_aliases > 0 && n_aliases != q->n_columns) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH", "Number of column aliases (%zu) does not match number of columns (%zu)", n_aliases, q->n_columns);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH",
+                            "Number of column aliases (%zu) does not match number of columns (%zu)", n_aliases,
+                            q->n_columns);
     }
     for (size_t i = 0; i < q->n_columns; i++) {
         const char *name = n_aliases > 0 ? aliases[i] : q->columns[i].name;
-        const struct fz_expr *e = fz_expr_column(b->arena, relation, (int32_t)i + 1, name, q->columns[i].type, !q->columns[i].required);
+        const struct fz_expr *e =
+            fz_expr_column(b->arena, relation, (int32_t)i + 1, name, q->columns[i].type, !q->columns[i].required);
         FZ_SOME(b, e);
         FZ_RET(fz_scope_add(b, s, (struct fz_sql_col){.name = name, .qualifier = qualifier, .full = full, .expr = e}));
     }
     return FZ_OK;
 }
 
-static enum fz_code query_rel(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_query *q, const char *qualifier, const char *full, const char **aliases,
-                              size_t n_aliases, bool lateral, struct fz_sql_rel **out) {
+static enum fz_code query_rel(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_query *q, const char *qualifier,
+                              const char *full, const char **aliases, size_t n_aliases, bool lateral,
+                              struct fz_sql_rel **out) {
     struct fz_sql_rel *rel = fz_bind_rel(b, FZ_REL_QUERY);
     FZ_SOME(b, rel);
     rel->query = q;
@@ -42,7 +48,8 @@ static enum fz_code query_rel(fz_binder *b, struct fz_sql_scope *s, struct fz_sq
 }
 
 // ---- tables ----
-static enum fz_code scan_rel(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, const struct fz_sql_table *table, struct fz_sql_rel **out) {
+static enum fz_code scan_rel(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                             const struct fz_sql_table *table, struct fz_sql_rel **out) {
     struct fz_sql_rel *node = fz_bind_rel(b, FZ_REL_SCAN);
     struct fz_sql_scan *scan = FZ_ARENA_NEW(b->arena, struct fz_sql_scan);
     if (node == NULL || scan == NULL) {
@@ -68,24 +75,32 @@ static enum fz_code scan_rel(fz_binder *b, struct fz_sql_scope *s, const struct 
     b->uses[b->n_uses].used = used;
     b->uses[b->n_uses++].filter = NULL;
     if (rel->n_column_aliases > 0 && rel->n_column_aliases != table->n_fields) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH", "Number of column aliases (%zu) does not match number of columns (%zu)",
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH",
+                            "Number of column aliases (%zu) does not match number of columns (%zu)",
                             rel->n_column_aliases, table->n_fields);
     }
-    const char *qualifier = rel->alias ? rel->alias : rel->kind == FZ_AST_TABLE ? rel->name.parts[rel->name.n - 1] : NULL;
+    const char *qualifier = rel->alias                  ? rel->alias
+                            : rel->kind == FZ_AST_TABLE ? rel->name.parts[rel->name.n - 1]
+                                                        : NULL;
     for (size_t i = 0; i < table->n_fields + table->n_hidden; i++) {
         bool hidden = i >= table->n_fields;
         const struct fz_field *f = hidden ? &table->hidden[i - table->n_fields] : &table->fields[i];
         const char *name = !hidden && rel->n_column_aliases > 0 ? rel->column_aliases[i] : f->name;
         const struct fz_expr *e = fz_expr_column(b->arena, node->relation, f->id, name, f->type, !f->required);
         FZ_SOME(b, e);
-        FZ_RET(fz_scope_add(b, s, (struct fz_sql_col){.name = name, .qualifier = qualifier, .full = rel->alias ? NULL : table->name, .expr = e, .hidden = hidden}));
+        FZ_RET(fz_scope_add(b, s,
+                            (struct fz_sql_col){.name = name,
+                                                .qualifier = qualifier,
+                                                .full = rel->alias ? NULL : table->name,
+                                                .expr = e,
+                                                .hidden = hidden}));
     }
     *out = node;
     return FZ_OK;
 }
 
-static enum fz_code bind_view(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, const char *full, const struct fz_ast_query *view,
-                              const char **columns, struct fz_sql_rel **out) {
+static enum fz_code bind_view(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, const char *full,
+                              const struct fz_ast_query *view, const char **columns, struct fz_sql_rel **out) {
     struct fz_sql_query *q;
     struct fz_sql_cte_frame *saved = b->ctes;
     b->ctes = NULL; // a view does not see the statement's names
@@ -98,13 +113,16 @@ static enum fz_code bind_view(fz_binder *b, struct fz_sql_scope *s, const struct
     return query_rel(b, s, q, qualifier, rel->alias ? NULL : full, aliases, n, false, out);
 }
 
-static enum fz_code bind_cte(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_cte_frame *frame, struct fz_sql_rel **out);
+static enum fz_code bind_cte(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                             struct fz_sql_cte_frame *frame, struct fz_sql_rel **out);
 
-static enum fz_code bind_table(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code bind_table(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                               struct fz_sql_rel **out) {
     if (b->next_relation > FZ_BIND_MAX_RELATIONS) {
         return too_many(b);
     }
-    for (struct fz_sql_cte_frame *f = b->ctes; f != NULL && rel->kind == FZ_AST_TABLE && rel->name.n == 1; f = f->outer) {
+    for (struct fz_sql_cte_frame *f = b->ctes; f != NULL && rel->kind == FZ_AST_TABLE && rel->name.n == 1;
+         f = f->outer) {
         if (fz_strcasecmp(f->cte->name, rel->name.parts[0]) == 0) {
             return bind_cte(b, s, rel, f, out);
         }
@@ -124,12 +142,14 @@ static enum fz_code bind_table(fz_binder *b, struct fz_sql_scope *s, const struc
 static enum fz_code bind_recursive(fz_binder *b, struct fz_sql_cte_frame *f, struct fz_sql_query **out) {
     const struct fz_ast_query *def = f->cte->query;
     if (def->kind != FZ_AST_SETOP || strcmp(def->setop, "UNION") != 0) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_RECURSIVE_CTE", "The recursive query %s must be anchor UNION [ALL] recursive part", f->cte->name);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_RECURSIVE_CTE",
+                            "The recursive query %s must be anchor UNION [ALL] recursive part", f->cte->name);
     }
     struct fz_sql_query *anchor, *step;
     FZ_RET(fz_bind_subquery(b, NULL, def->left, &anchor));
     if (f->cte->n_columns > 0 && f->cte->n_columns != anchor->n_columns) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH", "The recursive query %s names %zu columns but has %zu", f->cte->name, f->cte->n_columns,
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH",
+                            "The recursive query %s names %zu columns but has %zu", f->cte->name, f->cte->n_columns,
                             anchor->n_columns);
     }
     struct fz_field *columns;
@@ -148,16 +168,18 @@ static enum fz_code bind_recursive(fz_binder *b, struct fz_sql_cte_frame *f, str
     f->self_columns = NULL;
     FZ_RET(rc);
     if (step->n_columns != anchor->n_columns) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "NUM_COLUMNS_MISMATCH", "The parts of the recursive query %s have %zu and %zu columns", f->cte->name, anchor->n_columns,
-                            step->n_columns);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "NUM_COLUMNS_MISMATCH",
+                            "The parts of the recursive query %s have %zu and %zu columns", f->cte->name,
+                            anchor->n_columns, step->n_columns);
     }
     const struct fz_type **types;
     FZ_ALLOC(b, types, const struct fz_type *, anchor->n_columns);
     for (size_t i = 0; i < anchor->n_columns; i++) {
         types[i] = columns[i].type;
         if (fz_sql_can_cast(step->columns[i].type, types[i]) != FZ_CAST_OK) {
-            return fz_bind_type_error(b, "INCOMPATIBLE_COLUMN_TYPE", "Column %zu of the recursive part is %s, not %s", i + 1,
-                                      fz_sql_type_text(b->arena, step->columns[i].type), fz_sql_type_text(b->arena, types[i]));
+            return fz_bind_type_error(b, "INCOMPATIBLE_COLUMN_TYPE", "Column %zu of the recursive part is %s, not %s",
+                                      i + 1, fz_sql_type_text(b->arena, step->columns[i].type),
+                                      fz_sql_type_text(b->arena, types[i]));
         }
     }
     FZ_RET(fz_bind_query_to_types(b, step, types, &step));
@@ -173,7 +195,8 @@ static enum fz_code bind_recursive(fz_binder *b, struct fz_sql_cte_frame *f, str
     return FZ_OK;
 }
 
-static enum fz_code bind_cte(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_cte_frame *f, struct fz_sql_rel **out) {
+static enum fz_code bind_cte(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                             struct fz_sql_cte_frame *f, struct fz_sql_rel **out) {
     const char *qualifier = rel->alias ? rel->alias : f->cte->name;
     struct fz_sql_query *q = NULL;
     if (f->self_columns != NULL) { // inside its own definition
@@ -182,7 +205,8 @@ static enum fz_code bind_cte(fz_binder *b, struct fz_sql_scope *s, const struct 
         FZ_SOME(b, self);
         self->self = f->self_relation;
         *out = self;
-        return fz_bind_scope_of_query(b, s, &shape, self->relation, qualifier, NULL, rel->column_aliases, rel->n_column_aliases);
+        return fz_bind_scope_of_query(b, s, &shape, self->relation, qualifier, NULL, rel->column_aliases,
+                                      rel->n_column_aliases);
     }
     struct fz_sql_cte_frame *saved = b->ctes;
     if (++b->depth > FZ_BIND_MAX_DEPTH) {
@@ -208,7 +232,8 @@ static enum fz_code bind_cte(fz_binder *b, struct fz_sql_scope *s, const struct 
 }
 
 // ---- joins ----
-struct fz_sql_rel *fz_bind_join_rel(fz_binder *b, struct fz_sql_rel *left, struct fz_sql_rel *right, const char *join, const struct fz_expr *on) {
+struct fz_sql_rel *fz_bind_join_rel(fz_binder *b, struct fz_sql_rel *left, struct fz_sql_rel *right, const char *join,
+                                    const struct fz_expr *on) {
     struct fz_sql_rel *j = FZ_ARENA_NEW(b->arena, struct fz_sql_rel);
     if (j != NULL) {
         j->kind = FZ_REL_JOIN;
@@ -231,8 +256,8 @@ static struct fz_sql_col *using_column(struct fz_sql_scope *s, size_t from, size
 }
 
 // Joins by column names; the scope then lists the join columns first, the rest of left, the rest of right.
-static enum fz_code bind_using(fz_binder *b, struct fz_sql_scope *s, size_t n0, size_t n1, const char **names, size_t n_names, const char *join,
-                               const struct fz_expr **on) {
+static enum fz_code bind_using(fz_binder *b, struct fz_sql_scope *s, size_t n0, size_t n1, const char **names,
+                               size_t n_names, const char *join, const struct fz_expr **on) {
     size_t n2 = s->n, k = 0;
     struct fz_sql_col *merged;
     FZ_ALLOC(b, merged, struct fz_sql_col, n_names);
@@ -240,7 +265,8 @@ static enum fz_code bind_using(fz_binder *b, struct fz_sql_scope *s, size_t n0, 
     for (size_t i = 0; i < n_names; i++) {
         struct fz_sql_col *l = using_column(s, n0, n1, names[i]), *r = using_column(s, n1, n2, names[i]);
         if (l == NULL || r == NULL) {
-            return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_USING_COLUMN_FOR_JOIN", "USING column `%s` cannot be resolved on the %s side of the join", names[i],
+            return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_USING_COLUMN_FOR_JOIN",
+                                "USING column `%s` cannot be resolved on the %s side of the join", names[i],
                                 l == NULL ? "left" : "right");
         }
         const struct fz_expr *eq;
@@ -282,7 +308,8 @@ static enum fz_code bind_using(fz_binder *b, struct fz_sql_scope *s, size_t n0, 
     return FZ_OK;
 }
 
-static enum fz_code natural_names(fz_binder *b, struct fz_sql_scope *s, size_t n0, size_t n1, const char ***names, size_t *n) {
+static enum fz_code natural_names(fz_binder *b, struct fz_sql_scope *s, size_t n0, size_t n1, const char ***names,
+                                  size_t *n) {
     FZ_ALLOC(b, *names, const char *, n1 - n0);
     *n = 0;
     for (size_t i = n0; i < n1; i++) {
@@ -295,14 +322,16 @@ static enum fz_code natural_names(fz_binder *b, struct fz_sql_scope *s, size_t n
 
 static enum fz_code push_on(fz_binder *b, const struct fz_sql_rel *j) {
     bool left = strcmp(j->join, "JOIN") == 0 || strcmp(j->join, "RIGHT JOIN") == 0 || strcmp(j->join, "SEMI JOIN") == 0;
-    bool right = strcmp(j->join, "JOIN") == 0 || strcmp(j->join, "LEFT JOIN") == 0 || strcmp(j->join, "SEMI JOIN") == 0 || strcmp(j->join, "ANTI JOIN") == 0;
+    bool right = strcmp(j->join, "JOIN") == 0 || strcmp(j->join, "LEFT JOIN") == 0 ||
+                 strcmp(j->join, "SEMI JOIN") == 0 || strcmp(j->join, "ANTI JOIN") == 0;
     if (left) {
         FZ_RET(fz_bind_push_filter(b, j->left, j->on));
     }
     return right ? fz_bind_push_filter(b, j->right, j->on) : FZ_OK;
 }
 
-static enum fz_code bind_join(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code bind_join(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                              struct fz_sql_rel **out) {
     size_t n0 = s->n;
     struct fz_sql_rel *left, *right;
     FZ_RET(fz_bind_from(b, s, rel->left, &left));
@@ -318,17 +347,29 @@ static enum fz_code bind_join(fz_binder *b, struct fz_sql_scope *s, const struct
     if (n_names > 0) {
         FZ_RET(bind_using(b, s, n0, n1, names, n_names, rel->join, &on));
     } else if (rel->on != NULL) {
-        struct fz_sql_scope only = {.outer = s->outer, .cols = s->cols + n0, .n = s->n - n0, .no_aggregates = true, .no_windows = true, .clause = "JOIN"};
+        struct fz_sql_scope only = {.outer = s->outer,
+                                    .cols = s->cols + n0,
+                                    .n = s->n - n0,
+                                    .no_aggregates = true,
+                                    .no_windows = true,
+                                    .clause = "JOIN"};
         FZ_RET(fz_bind(b, &only, rel->on, &on));
         if (on->type->id != FZ_TYPE_BOOLEAN) {
-            return fz_bind_type_error(b, "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", "The join condition has the type %s, expected BOOLEAN", fz_sql_type_text(b->arena, on->type));
+            return fz_bind_type_error(b, "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
+                                      "The join condition has the type %s, expected BOOLEAN",
+                                      fz_sql_type_text(b->arena, on->type));
         }
     }
     if (semi || anti) { // only the left side goes on
         s->n = n1; // after USING too: the join columns of the left side, its other columns, then the right side
     }
-    const char *kind = semi ? "SEMI JOIN" : anti ? "ANTI JOIN" : strcmp(rel->join, "LEFT") == 0 ? "LEFT JOIN" : strcmp(rel->join, "RIGHT") == 0 ? "RIGHT JOIN"
-                       : strcmp(rel->join, "FULL") == 0 ? "FULL JOIN" : on == NULL ? "CROSS JOIN" : "JOIN";
+    const char *kind = semi                              ? "SEMI JOIN"
+                       : anti                            ? "ANTI JOIN"
+                       : strcmp(rel->join, "LEFT") == 0  ? "LEFT JOIN"
+                       : strcmp(rel->join, "RIGHT") == 0 ? "RIGHT JOIN"
+                       : strcmp(rel->join, "FULL") == 0  ? "FULL JOIN"
+                       : on == NULL                      ? "CROSS JOIN"
+                                                         : "JOIN";
     if (on == NULL && strcmp(kind, "CROSS JOIN") != 0) {
         on = fz_bind_bool(b, true);
         FZ_SOME(b, on);
@@ -339,7 +380,8 @@ static enum fz_code bind_join(fz_binder *b, struct fz_sql_scope *s, const struct
 }
 
 // ---- VALUES and table functions ----
-static enum fz_code bind_values(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code bind_values(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                                struct fz_sql_rel **out) {
     struct fz_sql_rel *v = fz_bind_rel(b, FZ_REL_VALUES);
     FZ_SOME(b, v);
     v->n_rows = rel->n_rows;
@@ -358,7 +400,8 @@ static enum fz_code bind_values(fz_binder *b, struct fz_sql_scope *s, const stru
     const struct fz_expr **column;
     FZ_ALLOC(b, column, const struct fz_expr *, rel->n_rows);
     if (rel->n_column_aliases > 0 && rel->n_column_aliases != rel->n_cols) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH", "Number of column aliases (%zu) does not match number of columns (%zu)",
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "ASSIGNMENT_ARITY_MISMATCH",
+                            "Number of column aliases (%zu) does not match number of columns (%zu)",
                             rel->n_column_aliases, rel->n_cols);
     }
     for (size_t j = 0; j < rel->n_cols; j++) {
@@ -373,13 +416,16 @@ static enum fz_code bind_values(fz_binder *b, struct fz_sql_scope *s, const stru
         enum fz_code rc = fz_bind_unify(b, "VALUES", column, rel->n_rows, &t);
         b->err = saved;
         if (rc != FZ_OK) {
-            return fz_bind_type_error(b, "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE", "Found incompatible types in column %zu of the inline table", j + 1);
+            return fz_bind_type_error(b, "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE",
+                                      "Found incompatible types in column %zu of the inline table", j + 1);
         }
         for (size_t i = 0; i < rel->n_rows; i++) {
             v->cells[i * rel->n_cols + j] = column[i];
         }
-        const char *name = rel->n_column_aliases > 0 ? rel->column_aliases[j] : fz_arena_printf(b->arena, "col%zu", j + 1);
-        const struct fz_expr *e = name ? fz_expr_column(b->arena, v->relation, (int32_t)j + 1, name, t, nullable) : NULL;
+        const char *name =
+            rel->n_column_aliases > 0 ? rel->column_aliases[j] : fz_arena_printf(b->arena, "col%zu", j + 1);
+        const struct fz_expr *e =
+            name ? fz_expr_column(b->arena, v->relation, (int32_t)j + 1, name, t, nullable) : NULL;
         FZ_SOME(b, e);
         FZ_RET(fz_scope_add(b, s, (struct fz_sql_col){.name = name, .qualifier = rel->alias, .expr = e}));
     }
@@ -387,14 +433,16 @@ static enum fz_code bind_values(fz_binder *b, struct fz_sql_scope *s, const stru
     return FZ_OK;
 }
 
-static enum fz_code bind_range(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code bind_range(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                               struct fz_sql_rel **out) {
     struct fz_sql_rel *r = fz_bind_rel(b, FZ_REL_RANGE);
     const struct fz_ast_expr *call = rel->call;
     const struct fz_expr *args[4];
     struct fz_sql_scope empty = {.outer = s->outer, .no_aggregates = true, .no_windows = true, .clause = "range"};
     FZ_SOME(b, r);
     if (call->n_args < 1 || call->n_args > 4) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "range takes 1 to 4 arguments");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "range takes 1 to 4 arguments");
     }
     for (size_t i = 0; i < call->n_args; i++) {
         FZ_RET(fz_bind(b, &empty, call->args[i], &args[i]));
@@ -414,7 +462,8 @@ static enum fz_code bind_range(fz_binder *b, struct fz_sql_scope *s, const struc
 }
 
 // ---- generators ----
-static const char *const generators[] = {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack", "json_tuple"};
+static const char *const generators[] = {"explode", "explode_outer", "posexplode", "posexplode_outer",
+                                         "inline",  "inline_outer",  "stack",      "json_tuple"};
 bool fz_bind_is_generator(const struct fz_ast_expr *e) {
     for (size_t i = 0; e->kind == FZ_AST_CALL && i < sizeof generators / sizeof *generators; i++) {
         if (fz_strcasecmp(e->name.parts[e->name.n - 1], generators[i]) == 0) {
@@ -425,8 +474,10 @@ bool fz_bind_is_generator(const struct fz_ast_expr *e) {
 }
 
 static enum fz_code stack_list(fz_binder *b, const struct fz_expr **args, size_t n, const struct fz_expr **list) {
-    if (n < 2 || args[0]->kind != FZ_EXPR_LITERAL || !fz_type_is_integer(args[0]->type) || args[0]->u.literal->u.i64 < 1 || args[0]->u.literal->u.i64 > 100000) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "stack takes a positive row count and the cells");
+    if (n < 2 || args[0]->kind != FZ_EXPR_LITERAL || !fz_type_is_integer(args[0]->type) ||
+        args[0]->u.literal->u.i64 < 1 || args[0]->u.literal->u.i64 > 100000) {
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "stack takes a positive row count and the cells");
     }
     size_t rows = (size_t)args[0]->u.literal->u.i64, cells = n - 1, cols = (cells + rows - 1) / rows;
     const char **names;
@@ -460,7 +511,8 @@ static enum fz_code stack_list(fz_binder *b, const struct fz_expr **args, size_t
 
 static enum fz_code json_tuple_list(fz_binder *b, const struct fz_expr **args, size_t n, const struct fz_expr **list) {
     if (n < 2) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "json_tuple takes a text and at least one name");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "json_tuple takes a text and at least one name");
     }
     const char **names;
     const struct fz_expr **values, *one;
@@ -482,8 +534,9 @@ static enum fz_code json_tuple_list(fz_binder *b, const struct fz_expr **args, s
     return fz_bind_function(b, "array", &one, 1, list);
 }
 
-enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *call, bool outer, const char *qualifier, const char **aliases,
-                               size_t n_aliases, struct fz_sql_rel **out, struct fz_sql_col **cols, size_t *n_cols) {
+enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *call, bool outer,
+                               const char *qualifier, const char **aliases, size_t n_aliases, struct fz_sql_rel **out,
+                               struct fz_sql_col **cols, size_t *n_cols) {
     const char *name = call->name.parts[call->name.n - 1];
     bool is_outer = outer || (strlen(name) > 6 && fz_strcasecmp(name + strlen(name) - 6, "_outer") == 0);
     bool position = strncasecmp(name, "pos", 3) == 0, fields = strncasecmp(name, "inline", 6) == 0;
@@ -507,7 +560,8 @@ enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struc
         FZ_RET(fz_bind_function(b, "map_entries", args, 1, &list));
         fields = true;
     } else if (list->type->id != FZ_TYPE_LIST || (fields && list->type->fields[0].type->id != FZ_TYPE_STRUCT)) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "%s does not take %s", name, fz_sql_type_text(b->arena, list->type));
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "%s does not take %s", name,
+                                  fz_sql_type_text(b->arena, list->type));
     }
     struct fz_sql_rel *u = fz_bind_rel(b, FZ_REL_UNNEST);
     FZ_SOME(b, u);
@@ -516,11 +570,14 @@ enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struc
     u->with_position = position;
     u->all = is_outer; // the caller joins with LEFT JOIN
     const struct fz_type *element = list->type->fields[0].type;
-    const struct fz_expr *value = fz_expr_column(b->arena, u->relation, position ? 2 : 1, "col", element, is_outer || !list->type->fields[0].required);
+    const struct fz_expr *value = fz_expr_column(b->arena, u->relation, position ? 2 : 1, "col", element,
+                                                 is_outer || !list->type->fields[0].required);
     FZ_SOME(b, value);
     size_t n = (position ? 1 : 0) + (fields ? element->n_fields : 1), at = 0;
     if (n_aliases > 0 && n_aliases != n) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "UDTF_ALIAS_NUMBER_MISMATCH", "The number of aliases (%zu) does not match the number of columns (%zu) of %s", n_aliases, n, name);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "UDTF_ALIAS_NUMBER_MISMATCH",
+                            "The number of aliases (%zu) does not match the number of columns (%zu) of %s", n_aliases,
+                            n, name);
     }
     FZ_ALLOC(b, *cols, struct fz_sql_col, n);
     if (position) {
@@ -545,7 +602,8 @@ enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struc
     return FZ_OK;
 }
 
-static enum fz_code lateral_view(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code lateral_view(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                                 struct fz_sql_rel **out) {
     struct fz_sql_rel *left = NULL, *right;
     struct fz_sql_col *cols;
     size_t n;
@@ -553,9 +611,11 @@ static enum fz_code lateral_view(fz_binder *b, struct fz_sql_scope *s, const str
         FZ_RET(fz_bind_from(b, s, rel->left, &left));
     }
     if (!fz_bind_is_generator(rel->call)) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNSUPPORTED_GENERATOR.NOT_GENERATOR", "LATERAL VIEW needs a generator such as explode");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNSUPPORTED_GENERATOR.NOT_GENERATOR",
+                            "LATERAL VIEW needs a generator such as explode");
     }
-    FZ_RET(fz_bind_generator(b, s, rel->call, rel->outer, rel->alias, rel->column_aliases, rel->n_column_aliases, &right, &cols, &n));
+    FZ_RET(fz_bind_generator(b, s, rel->call, rel->outer, rel->alias, rel->column_aliases, rel->n_column_aliases,
+                             &right, &cols, &n));
     for (size_t i = 0; i < n; i++) {
         FZ_RET(fz_scope_add(b, s, cols[i]));
     }
@@ -571,7 +631,8 @@ static enum fz_code lateral_view(fz_binder *b, struct fz_sql_scope *s, const str
     return FZ_OK;
 }
 
-static enum fz_code table_function(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code table_function(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                                   struct fz_sql_rel **out) {
     const char *name = rel->call->name.parts[rel->call->name.n - 1];
     if (fz_strcasecmp(name, "range") == 0) {
         return bind_range(b, s, rel, out);
@@ -580,17 +641,20 @@ static enum fz_code table_function(fz_binder *b, struct fz_sql_scope *s, const s
         struct fz_sql_col *cols;
         size_t n;
         struct fz_sql_scope none = {.outer = s->outer};
-        FZ_RET(fz_bind_generator(b, rel->lateral ? s : &none, rel->call, false, rel->alias, rel->column_aliases, rel->n_column_aliases, out, &cols, &n));
+        FZ_RET(fz_bind_generator(b, rel->lateral ? s : &none, rel->call, false, rel->alias, rel->column_aliases,
+                                 rel->n_column_aliases, out, &cols, &n));
         (*out)->lateral = true;
         for (size_t i = 0; i < n; i++) {
             FZ_RET(fz_scope_add(b, s, cols[i]));
         }
         return FZ_OK;
     }
-    return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVABLE_TABLE_VALUED_FUNCTION", "Could not resolve `%s` to a table-valued function", name);
+    return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVABLE_TABLE_VALUED_FUNCTION",
+                        "Could not resolve `%s` to a table-valued function", name);
 }
 
-static enum fz_code sampled(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code sampled(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                            struct fz_sql_rel **out) {
     if (rel->sample_percent == NULL && rel->sample_rows == NULL) {
         return FZ_OK;
     }
@@ -611,7 +675,8 @@ static enum fz_code sampled(fz_binder *b, struct fz_sql_scope *s, const struct f
     return FZ_OK;
 }
 
-static enum fz_code bind_from_kind(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code bind_from_kind(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                                   struct fz_sql_rel **out) {
     struct fz_sql_query *q;
     switch (rel->kind) {
     case FZ_AST_TABLE:

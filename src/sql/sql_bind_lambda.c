@@ -24,7 +24,8 @@ const struct fz_expr *fz_bind_variable(fz_binder *b, const struct fz_type *type,
     return e;
 }
 
-const struct fz_expr *fz_bind_lambda_node(fz_binder *b, const struct fz_expr *body, const char *const *params, size_t n) {
+const struct fz_expr *fz_bind_lambda_node(fz_binder *b, const struct fz_expr *body, const char *const *params,
+                                          size_t n) {
     struct fz_expr *e = FZ_ARENA_NEW(b->arena, struct fz_expr);
     const struct fz_expr **args = fz_arena_memdup(b->arena, &body, sizeof body);
     const char **names = fz_arena_memdup(b->arena, params, n * sizeof *params);
@@ -42,11 +43,14 @@ const struct fz_expr *fz_bind_lambda_node(fz_binder *b, const struct fz_expr *bo
 }
 
 // Binds the body with the lambda's parameters standing for `values`.
-static enum fz_code body_of(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *lambda, const struct fz_expr *const *values, size_t least, size_t most,
+static enum fz_code body_of(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *lambda,
+                            const struct fz_expr *const *values, size_t least, size_t most,
                             const struct fz_expr **out) {
     if (lambda->kind != FZ_AST_LAMBDA || lambda->n_params < least || lambda->n_params > most) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH", "The lambda has %zu parameters, expected %zu%s",
-                            lambda->kind == FZ_AST_LAMBDA ? lambda->n_params : 0, least, most > least ? " or one more" : "");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH",
+                            "The lambda has %zu parameters, expected %zu%s",
+                            lambda->kind == FZ_AST_LAMBDA ? lambda->n_params : 0, least,
+                            most > least ? " or one more" : "");
     }
     struct fz_sql_lambda *saved = s->lambdas;
     for (size_t i = 0; i < lambda->n_params; i++) {
@@ -61,18 +65,23 @@ static enum fz_code body_of(fz_binder *b, struct fz_sql_scope *s, const struct f
 }
 
 static enum fz_code need_list(fz_binder *b, const char *name, const struct fz_expr *e) {
-    return e->type->id == FZ_TYPE_LIST ? FZ_OK : fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "`%s` takes an array, not %s", name,
-                                                                    fz_sql_type_text(b->arena, e->type));
+    return e->type->id == FZ_TYPE_LIST
+               ? FZ_OK
+               : fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "`%s` takes an array, not %s", name,
+                                    fz_sql_type_text(b->arena, e->type));
 }
 
 // list_transform / list_filter / … over `list` with a lambda of one variable, or two with the position.
-static enum fz_code over_list(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *lambda, const struct fz_expr *list, size_t most, const struct fz_expr **out_lambda) {
+static enum fz_code over_list(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *lambda,
+                              const struct fz_expr *list, size_t most, const struct fz_expr **out_lambda) {
     const char *names[2];
-    const struct fz_expr *x = fz_bind_variable(b, list->type->fields[0].type, &names[0]), *i = fz_bind_variable(b, fz_sql_type(FZ_TYPE_LONG), &names[1]);
+    const struct fz_expr *x = fz_bind_variable(b, list->type->fields[0].type, &names[0]),
+                         *i = fz_bind_variable(b, fz_sql_type(FZ_TYPE_LONG), &names[1]);
     if (x == NULL || i == NULL) {
         return FZ_BIND_NOMEM(b);
     }
-    const struct fz_expr *values[2] = {x, fz_bind_internal(b, "op.lambda_index", fz_sql_type(FZ_TYPE_INT), &i, 1)}, *body;
+    const struct fz_expr *values[2] = {x, fz_bind_internal(b, "op.lambda_index", fz_sql_type(FZ_TYPE_INT), &i, 1)},
+                         *body;
     FZ_SOME(b, values[1]);
     FZ_RET(body_of(b, s, lambda, values, 1, most, &body));
     *out_lambda = fz_bind_lambda_node(b, body, names, lambda->n_params);
@@ -80,17 +89,20 @@ static enum fz_code over_list(fz_binder *b, struct fz_sql_scope *s, const struct
     return FZ_OK;
 }
 
-static enum fz_code node(fz_binder *b, const char *fn, const struct fz_type *type, const struct fz_expr *a, const struct fz_expr *c, const struct fz_expr **out) {
+static enum fz_code node(fz_binder *b, const char *fn, const struct fz_type *type, const struct fz_expr *a,
+                         const struct fz_expr *c, const struct fz_expr **out) {
     const struct fz_expr *args[2] = {a, c};
     *out = type ? fz_bind_internal(b, fn, type, args, 2) : NULL;
     FZ_SOME(b, *out);
     return FZ_OK;
 }
 
-static enum fz_code bind_aggregate(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_aggregate(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                   const struct fz_expr **out) {
     const struct fz_expr *list, *init, *body;
     if (e->n_args < 3 || e->n_args > 4) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "aggregate takes an array, a start value, a merge and a finish lambda");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "aggregate takes an array, a start value, a merge and a finish lambda");
     }
     FZ_RET(fz_bind(b, s, e->args[0], &list));
     FZ_RET(need_list(b, "aggregate", list));
@@ -102,17 +114,20 @@ static enum fz_code bind_aggregate(fz_binder *b, struct fz_sql_scope *s, const s
     const struct fz_expr *nulls[2] = {fz_bind_null(b, init->type), fz_bind_null(b, element)};
     const struct fz_expr *both = nulls[0] && nulls[1] ? fz_bind_struct(b, fields, nulls, 2) : NULL;
     FZ_SOME(b, both);
-    const struct fz_expr *vars[2] = {fz_bind_variable(b, plain ? init->type : both->type, &names[0]), fz_bind_variable(b, plain ? element : both->type, &names[1])};
+    const struct fz_expr *vars[2] = {fz_bind_variable(b, plain ? init->type : both->type, &names[0]),
+                                     fz_bind_variable(b, plain ? element : both->type, &names[1])};
     if (vars[0] == NULL || vars[1] == NULL) {
         return FZ_BIND_NOMEM(b);
     }
-    const struct fz_expr *values[2] = {plain ? vars[0] : fz_bind_field_ix(b, vars[0], 0), plain ? vars[1] : fz_bind_field_ix(b, vars[1], 1)};
+    const struct fz_expr *values[2] = {plain ? vars[0] : fz_bind_field_ix(b, vars[0], 0),
+                                       plain ? vars[1] : fz_bind_field_ix(b, vars[1], 1)};
     if (values[0] == NULL || values[1] == NULL) {
         return FZ_BIND_NOMEM(b);
     }
     FZ_RET(body_of(b, s, e->args[2], values, 2, 2, &body));
     if (fz_sql_can_cast(body->type, init->type) != FZ_CAST_OK) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The merge lambda of aggregate gives %s, the start value is %s",
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                  "The merge lambda of aggregate gives %s, the start value is %s",
                                   fz_sql_type_text(b->arena, body->type), fz_sql_type_text(b->arena, init->type));
     }
     body = fz_bind_cast(b, body, init->type);
@@ -138,10 +153,12 @@ static enum fz_code bind_aggregate(fz_binder *b, struct fz_sql_scope *s, const s
     return node(b, "op.let", finish->type, reduced, l, out);
 }
 
-static enum fz_code bind_zip_with(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_zip_with(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                  const struct fz_expr **out) {
     const struct fz_expr *lists[2], *zipped, *body;
     if (e->n_args != 3) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "zip_with takes two arrays and a lambda");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "zip_with takes two arrays and a lambda");
     }
     for (size_t i = 0; i < 2; i++) {
         FZ_RET(fz_bind(b, s, e->args[i], &lists[i]));
@@ -162,14 +179,17 @@ static enum fz_code bind_zip_with(fz_binder *b, struct fz_sql_scope *s, const st
 }
 
 // map_filter, transform_keys, transform_values.
-static enum fz_code bind_map_lambda(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name, const struct fz_expr **out) {
+static enum fz_code bind_map_lambda(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name,
+                                    const struct fz_expr **out) {
     const struct fz_expr *map, *entries, *body;
     if (e->n_args != 2) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "%s takes a map and a lambda", name);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "%s takes a map and a lambda",
+                            name);
     }
     FZ_RET(fz_bind(b, s, e->args[0], &map));
     if (map->type->id != FZ_TYPE_MAP) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "`%s` takes a map, not %s", name, fz_sql_type_text(b->arena, map->type));
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "`%s` takes a map, not %s", name,
+                                  fz_sql_type_text(b->arena, map->type));
     }
     FZ_RET(fz_bind_function(b, "map_entries", &map, 1, &entries));
     const char *var;
@@ -198,10 +218,12 @@ static enum fz_code bind_map_lambda(fz_binder *b, struct fz_sql_scope *s, const 
 }
 
 // map_zip_with(a, b, (k, x, y) -> …): over the keys of both.
-static enum fz_code bind_map_zip(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_map_zip(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                 const struct fz_expr **out) {
     const struct fz_expr *maps[2], *keys[2], *all, *body, *list;
     if (e->n_args != 3) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "map_zip_with takes two maps and a lambda");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                            "map_zip_with takes two maps and a lambda");
     }
     for (size_t i = 0; i < 2; i++) {
         FZ_RET(fz_bind(b, s, e->args[i], &maps[i]));
@@ -228,31 +250,39 @@ static enum fz_code bind_map_zip(fz_binder *b, struct fz_sql_scope *s, const str
 }
 
 // array_sort(a, (l, r) -> …): by counting. The element's place is the number of elements that come before it; equal ones keep their order.
-static enum fz_code bind_array_sort(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_array_sort(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
+                                    const struct fz_expr **out) {
     const struct fz_expr *list, *body;
     FZ_RET(fz_bind(b, s, e->args[0], &list));
     FZ_RET(need_list(b, "array_sort", list));
     const char *names[2];
     const struct fz_type *element = list->type->fields[0].type;
-    const struct fz_expr *values[2] = {fz_bind_variable(b, element, &names[0]), fz_bind_variable(b, element, &names[1])};
+    const struct fz_expr *values[2] = {fz_bind_variable(b, element, &names[0]),
+                                       fz_bind_variable(b, element, &names[1])};
     if (values[0] == NULL || values[1] == NULL) {
         return FZ_BIND_NOMEM(b);
     }
     FZ_RET(body_of(b, s, e->args[1], values, 2, 2, &body));
     if (!fz_type_is_integer(body->type)) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_RETURN_TYPE", "The comparator of array_sort must give an integer, not %s", fz_sql_type_text(b->arena, body->type));
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_RETURN_TYPE",
+                                  "The comparator of array_sort must give an integer, not %s",
+                                  fz_sql_type_text(b->arena, body->type));
     }
     const struct fz_expr *inner = fz_bind_lambda_node(b, body, names, 2);
     FZ_SOME(b, inner);
     return node(b, "op.array_sort_by", list->type, list, inner, out);
 }
 
-enum fz_code fz_bind_lambda_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name, const struct fz_expr **out) {
+enum fz_code fz_bind_lambda_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name,
+                                 const struct fz_expr **out) {
     static const struct {
         const char *name, *fn;
         size_t most;
         char result; // l list of the body's type, s same, b boolean
-    } plain[] = {{"transform", "op.transform", 2, 'l'}, {"filter", "op.filter", 2, 's'}, {"exists", "op.exists", 1, 'b'}, {"any_match", "op.exists", 1, 'b'},
+    } plain[] = {{"transform", "op.transform", 2, 'l'},
+                 {"filter", "op.filter", 2, 's'},
+                 {"exists", "op.exists", 1, 'b'},
+                 {"any_match", "op.exists", 1, 'b'},
                  {"forall", "op.forall", 1, 'b'}};
     if (fz_strcasecmp(name, "aggregate") == 0 || fz_strcasecmp(name, "reduce") == 0) {
         return bind_aggregate(b, s, e, out);
@@ -266,7 +296,8 @@ enum fz_code fz_bind_lambda_call(fz_binder *b, struct fz_sql_scope *s, const str
     if (fz_strcasecmp(name, "array_sort") == 0 && e->n_args == 2) {
         return bind_array_sort(b, s, e, out);
     }
-    if (fz_strcasecmp(name, "map_filter") == 0 || fz_strcasecmp(name, "transform_keys") == 0 || fz_strcasecmp(name, "transform_values") == 0) {
+    if (fz_strcasecmp(name, "map_filter") == 0 || fz_strcasecmp(name, "transform_keys") == 0 ||
+        fz_strcasecmp(name, "transform_values") == 0) {
         return bind_map_lambda(b, s, e, name, out);
     }
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -278,12 +309,15 @@ enum fz_code fz_bind_lambda_call(fz_binder *b, struct fz_sql_scope *s, const str
         FZ_RET(need_list(b, name, list));
         FZ_RET(over_list(b, s, e->args[1], list, plain[i].most, &lambda));
         if (plain[i].result != 'l' && lambda->type->id != FZ_TYPE_BOOLEAN) {
-            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The lambda of %s must give BOOLEAN, not %s", name, fz_sql_type_text(b->arena, lambda->type));
+            return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                      "The lambda of %s must give BOOLEAN, not %s", name,
+                                      fz_sql_type_text(b->arena, lambda->type));
         }
         const struct fz_type *t = plain[i].result == 'l'   ? fz_type_list(b->arena, 0, false, lambda->type)
                                   : plain[i].result == 's' ? list->type
                                                            : fz_sql_type(FZ_TYPE_BOOLEAN);
         return node(b, plain[i].fn, t, list, lambda, out);
     }
-    return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION", "The function `%s` does not take a lambda", name);
+    return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LAMBDA_FUNCTION_CALL.NON_HIGHER_ORDER_FUNCTION",
+                        "The function `%s` does not take a lambda", name);
 }

@@ -32,7 +32,8 @@ void fz_bind_mark(fz_binder *b, const struct fz_expr *e) {
             continue;
         }
         for (size_t k = 0; k < scan->table.n_fields + scan->table.n_hidden; k++) {
-            const struct fz_field *f = k < scan->table.n_fields ? &scan->table.fields[k] : &scan->table.hidden[k - scan->table.n_fields];
+            const struct fz_field *f =
+                k < scan->table.n_fields ? &scan->table.fields[k] : &scan->table.hidden[k - scan->table.n_fields];
             if (f->id == e->u.column.field_id) {
                 b->uses[i].used[k] = true;
             }
@@ -70,18 +71,21 @@ static int find_field(const struct fz_type *t, const char *name, bool *ambiguous
     return found;
 }
 
-enum fz_code fz_bind_field(fz_binder *b, const struct fz_expr *base, const char *field, const struct fz_pos *pos, const struct fz_expr **out) {
+enum fz_code fz_bind_field(fz_binder *b, const struct fz_expr *base, const char *field, const struct fz_pos *pos,
+                           const struct fz_expr **out) {
     const struct fz_type *t = base->type;
     bool ambiguous = false;
     if (t->id == FZ_TYPE_STRUCT) {
         int ix = find_field(t, field, &ambiguous);
         if (ix < 0) {
-            fz_fail_cond(b->err, FZ_NOT_FOUND, "FIELD_NOT_FOUND", "No such struct field `%s` in %s", field, fz_sql_type_text(b->arena, t));
+            fz_fail_cond(b->err, FZ_NOT_FOUND, "FIELD_NOT_FOUND", "No such struct field `%s` in %s", field,
+                         fz_sql_type_text(b->arena, t));
             fz_err_at(b->err, pos->line, pos->column);
             return b->err ? b->err->code : FZ_NOT_FOUND;
         }
         if (ambiguous) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "AMBIGUOUS_REFERENCE_TO_FIELDS", "Ambiguous reference to the field `%s`", field);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "AMBIGUOUS_REFERENCE_TO_FIELDS",
+                                "Ambiguous reference to the field `%s`", field);
         }
         *out = fz_bind_field_ix(b, base, (size_t)ix);
         FZ_SOME(b, *out);
@@ -91,7 +95,8 @@ enum fz_code fz_bind_field(fz_binder *b, const struct fz_expr *base, const char 
         const struct fz_type *st = t->fields[0].type;
         int ix = find_field(st, field, &ambiguous);
         if (ix < 0) {
-            return fz_fail_cond(b->err, FZ_NOT_FOUND, "FIELD_NOT_FOUND", "No such struct field `%s` in %s", field, fz_sql_type_text(b->arena, st));
+            return fz_fail_cond(b->err, FZ_NOT_FOUND, "FIELD_NOT_FOUND", "No such struct field `%s` in %s", field,
+                                fz_sql_type_text(b->arena, st));
         }
         const struct fz_type *lt = fz_type_list(b->arena, 0, false, st->fields[ix].type);
         FZ_SOME(b, lt);
@@ -103,8 +108,8 @@ enum fz_code fz_bind_field(fz_binder *b, const struct fz_expr *base, const char 
     if (t->id == FZ_TYPE_MAP) {
         return fz_bind_index(b, base, fz_bind_text(b, field), out);
     }
-    fz_fail_cond(b->err, FZ_SCHEMA_MISMATCH, "INVALID_EXTRACT_BASE_FIELD_TYPE", "Can't extract the field `%s` from a value of type %s", field,
-                 fz_sql_type_text(b->arena, t));
+    fz_fail_cond(b->err, FZ_SCHEMA_MISMATCH, "INVALID_EXTRACT_BASE_FIELD_TYPE",
+                 "Can't extract the field `%s` from a value of type %s", field, fz_sql_type_text(b->arena, t));
     fz_err_at(b->err, pos->line, pos->column);
     return b->err ? b->err->code : FZ_SCHEMA_MISMATCH;
 }
@@ -120,7 +125,8 @@ static bool qualifier_fits(const struct fz_sql_col *c, const struct fz_ast_name 
     const char *end = c->full + strlen(c->full);
     for (size_t i = k; i > 0; i--) {
         size_t len = strlen(name->parts[i - 1]);
-        if ((size_t)(end - c->full) < len || !fz_str_ieq((struct fz_str){end - len, len}, fz_str_of(name->parts[i - 1]))) {
+        if ((size_t)(end - c->full) < len ||
+            !fz_str_ieq((struct fz_str){end - len, len}, fz_str_of(name->parts[i - 1]))) {
             return false;
         }
         end -= len;
@@ -134,15 +140,19 @@ static bool qualifier_fits(const struct fz_sql_col *c, const struct fz_ast_name 
     return end == c->full || end[-1] == '.';
 }
 
-static enum fz_code ambiguous(fz_binder *b, const struct fz_ast_name *name, const struct fz_sql_col *x, const struct fz_sql_col *y) {
-    fz_fail_cond(b->err, FZ_INVALID_ARG, "AMBIGUOUS_REFERENCE", "Reference `%s` is ambiguous, could be: [%s%s`%s`, %s%s`%s`]", name->parts[name->n - 1],
-                 x->qualifier ? x->qualifier : "", x->qualifier ? "." : "", x->name, y->qualifier ? y->qualifier : "", y->qualifier ? "." : "", y->name);
+static enum fz_code ambiguous(fz_binder *b, const struct fz_ast_name *name, const struct fz_sql_col *x,
+                              const struct fz_sql_col *y) {
+    fz_fail_cond(b->err, FZ_INVALID_ARG, "AMBIGUOUS_REFERENCE",
+                 "Reference `%s` is ambiguous, could be: [%s%s`%s`, %s%s`%s`]", name->parts[name->n - 1],
+                 x->qualifier ? x->qualifier : "", x->qualifier ? "." : "", x->name, y->qualifier ? y->qualifier : "",
+                 y->qualifier ? "." : "", y->name);
     fz_err_at(b->err, name->pos.line, name->pos.column);
     return b->err ? b->err->code : FZ_INVALID_ARG;
 }
 
 // Looks in one scope, without the outer ones. *used = how many parts of the name it took; 0: not found.
-static enum fz_code find_in_scope(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_name *name, const struct fz_sql_col **out, size_t *used) {
+static enum fz_code find_in_scope(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_name *name,
+                                  const struct fz_sql_col **out, size_t *used) {
     *used = 0;
     for (int hidden = 0; hidden < 2; hidden++) {
         size_t k = name->n - 1 < 3 ? name->n - 1 : 3;
@@ -150,8 +160,8 @@ static enum fz_code find_in_scope(fz_binder *b, struct fz_sql_scope *s, const st
             const struct fz_sql_col *found = NULL;
             for (size_t i = 0; i < s->n; i++) {
                 const struct fz_sql_col *c = &s->cols[i];
-                if (c->hidden != (hidden == 1) || (c->merged && k == 0) || fz_strcasecmp(c->name, name->parts[k]) != 0 ||
-                    (k > 0 && !qualifier_fits(c, name, k))) {
+                if (c->hidden != (hidden == 1) || (c->merged && k == 0) ||
+                    fz_strcasecmp(c->name, name->parts[k]) != 0 || (k > 0 && !qualifier_fits(c, name, k))) {
                     continue;
                 }
                 if (found != NULL) {
@@ -172,14 +182,16 @@ static enum fz_code find_in_scope(fz_binder *b, struct fz_sql_scope *s, const st
     return FZ_OK;
 }
 
-static enum fz_code find_alias(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_name *name, const struct fz_expr **out) {
+static enum fz_code find_alias(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_name *name,
+                               const struct fz_expr **out) {
     const struct fz_expr *found = NULL;
     for (size_t i = 0; i < s->n_items; i++) {
         if (s->items[i].expr == NULL || fz_strcasecmp(s->items[i].name, name->parts[0]) != 0) {
             continue;
         }
         if (found != NULL && !fz_expr_same(found, s->items[i].expr)) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "AMBIGUOUS_REFERENCE", "Reference `%s` is ambiguous: several columns of the SELECT list have this name",
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "AMBIGUOUS_REFERENCE",
+                                "Reference `%s` is ambiguous: several columns of the SELECT list have this name",
                                 name->parts[0]);
         }
         found = s->items[i].expr;
@@ -188,7 +200,8 @@ static enum fz_code find_alias(fz_binder *b, struct fz_sql_scope *s, const struc
     return FZ_OK;
 }
 
-static enum fz_code with_fields(fz_binder *b, const struct fz_expr *e, const struct fz_ast_name *name, size_t from, const struct fz_expr **out) {
+static enum fz_code with_fields(fz_binder *b, const struct fz_expr *e, const struct fz_ast_name *name, size_t from,
+                                const struct fz_expr **out) {
     for (size_t i = from; i < name->n; i++) {
         FZ_RET(fz_bind_field(b, e, name->parts[i], &name->pos, &e));
     }
@@ -196,7 +209,8 @@ static enum fz_code with_fields(fz_binder *b, const struct fz_expr *e, const str
     return FZ_OK;
 }
 
-enum fz_code fz_bind_resolve_name(fz_binder *b, struct fz_sql_scope *start, const struct fz_ast_name *name, bool quiet, const struct fz_expr **out) {
+enum fz_code fz_bind_resolve_name(fz_binder *b, struct fz_sql_scope *start, const struct fz_ast_name *name, bool quiet,
+                                  const struct fz_expr **out) {
     *out = NULL;
     for (struct fz_sql_lambda *l = start->lambdas; l != NULL; l = l->outer) {
         if (fz_strcasecmp(l->name, name->parts[0]) == 0) {
@@ -217,7 +231,8 @@ enum fz_code fz_bind_resolve_name(fz_binder *b, struct fz_sql_scope *start, cons
         if (used > 0) {
             fz_bind_mark(b, col->expr);
             const struct fz_expr *e = col->expr;
-            if (e->kind == FZ_EXPR_COLUMN && strcmp(e->u.column.name ? e->u.column.name : "", name->parts[used - 1]) != 0) {
+            if (e->kind == FZ_EXPR_COLUMN &&
+                strcmp(e->u.column.name ? e->u.column.name : "", name->parts[used - 1]) != 0) {
                 struct fz_expr *copy = fz_arena_memdup(b->arena, e, sizeof *e); // keeps the spelling used here
                 FZ_SOME(b, copy);
                 copy->u.column.name = name->parts[used - 1];
@@ -256,7 +271,8 @@ enum fz_code fz_bind_unresolved(fz_binder *b, struct fz_sql_scope *s, const stru
             continue;
         }
         bool qualified = name->n > 1 && s->cols[i].qualifier != NULL;
-        found[n].text = qualified ? fz_arena_printf(b->arena, "`%s`.`%s`", s->cols[i].qualifier, s->cols[i].name) : fz_arena_printf(b->arena, "`%s`", s->cols[i].name);
+        found[n].text = qualified ? fz_arena_printf(b->arena, "`%s`.`%s`", s->cols[i].qualifier, s->cols[i].name)
+                                  : fz_arena_printf(b->arena, "`%s`", s->cols[i].name);
         found[n].distance = fz_edit_distance(fz_str_of(s->cols[i].name), fz_str_of(name->parts[name->n - 1]));
         n += found[n].text != NULL;
     }
@@ -266,12 +282,13 @@ enum fz_code fz_bind_unresolved(fz_binder *b, struct fz_sql_scope *s, const stru
     for (size_t i = 0; i < n && i < 5; i++) {
         fz_buf_printf(&list, "%s%s", i ? ", " : "", found[i].text);
     }
-    enum fz_code rc =
-        n > 0 ? fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITH_SUGGESTION",
-                             "A column, variable, or function parameter with name %s cannot be resolved. Did you mean one of the following? [%s]",
-                             text.ptr ? text.ptr : "", list.ptr ? list.ptr : "")
-              : fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
-                             "A column, variable, or function parameter with name %s cannot be resolved", text.ptr ? text.ptr : "");
+    enum fz_code rc = n > 0 ? fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+                                           "A column, variable, or function parameter with name %s cannot be resolved. "
+                                           "Did you mean one of the following? [%s]",
+                                           text.ptr ? text.ptr : "", list.ptr ? list.ptr : "")
+                            : fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+                                           "A column, variable, or function parameter with name %s cannot be resolved",
+                                           text.ptr ? text.ptr : "");
     fz_err_at(b->err, name->pos.line, name->pos.column);
     fz_buf_dispose(&text);
     fz_buf_dispose(&list);
@@ -281,7 +298,8 @@ enum fz_code fz_bind_unresolved(fz_binder *b, struct fz_sql_scope *s, const stru
 // ---- output names ----
 static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out, int depth);
 
-static void name_list(fz_binder *b, struct fz_sql_scope *s, struct fz_ast_expr *const *args, size_t n, struct fz_buf *out, int depth) {
+static void name_list(fz_binder *b, struct fz_sql_scope *s, struct fz_ast_expr *const *args, size_t n,
+                      struct fz_buf *out, int depth) {
     for (size_t i = 0; i < n; i++) {
         fz_buf_puts(out, i ? ", " : "");
         name_expr(b, s, args[i], out, depth);
@@ -344,7 +362,8 @@ static void name_literal(const struct fz_value *v, struct fz_buf *out) {
     fz_buf_putc(out, '\'');
 }
 
-static void name_order(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_order *order, size_t n, struct fz_buf *out, int depth) {
+static void name_order(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_order *order, size_t n,
+                       struct fz_buf *out, int depth) {
     for (size_t i = 0; i < n; i++) {
         fz_buf_puts(out, i ? ", " : "");
         name_expr(b, s, order[i].expr, out, depth);
@@ -353,8 +372,10 @@ static void name_order(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast
     }
 }
 
-static void name_bound(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_bound *at, struct fz_buf *out, int depth) {
-    static const char *const words[] = {"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"};
+static void name_bound(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_bound *at, struct fz_buf *out,
+                       int depth) {
+    static const char *const words[] = {"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING",
+                                        "UNBOUNDED FOLLOWING"};
     if (at->expr != NULL) {
         name_expr(b, s, at->expr, out, depth);
         fz_buf_putc(out, ' ');
@@ -362,7 +383,8 @@ static void name_bound(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast
     fz_buf_puts(out, words[at->kind]);
 }
 
-static void name_over(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_window *w, bool ranked, struct fz_buf *out, int depth) {
+static void name_over(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_window *w, bool ranked,
+                      struct fz_buf *out, int depth) {
     fz_buf_puts(out, " OVER (");
     const char *gap = "";
     if (w->n_partition_by > 0) {
@@ -390,7 +412,8 @@ static void name_over(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
     fz_buf_putc(out, ')');
 }
 
-static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out, int depth) {
+static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out,
+                      int depth) {
     const char *name = e->name.parts[e->name.n - 1];
     struct fz_buf lower = {0};
     for (const char *p = name; *p; p++) {
@@ -402,7 +425,8 @@ static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
         name_list(b, s, e->args, e->n_args, out, depth);
         fz_buf_puts(out, "))");
     } else {
-        fz_buf_printf(out, "%s(%s", strcmp(shown, "rlike") == 0 || strcmp(shown, "regexp") == 0 ? "RLIKE" : shown, e->distinct ? "DISTINCT " : "");
+        fz_buf_printf(out, "%s(%s", strcmp(shown, "rlike") == 0 || strcmp(shown, "regexp") == 0 ? "RLIKE" : shown,
+                      e->distinct ? "DISTINCT " : "");
         if (strcmp(shown, "count") == 0 && e->n_args == 1 && e->args[0]->kind == FZ_AST_STAR) {
             fz_buf_putc(out, '1');
         } else {
@@ -427,7 +451,8 @@ static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
         const struct fz_func *fn = fz_func_find(name, NULL);
         const struct fz_ast_window *w = e->over;
         for (size_t i = 0; w->name != NULL && s->windows != NULL && i < s->windows->n_windows; i++) {
-            if (fz_strcasecmp(s->windows->windows[i].name, w->name) == 0 && w->n_order_by == 0 && w->n_partition_by == 0) {
+            if (fz_strcasecmp(s->windows->windows[i].name, w->name) == 0 && w->n_order_by == 0 &&
+                w->n_partition_by == 0) {
                 w = s->windows->windows[i].window;
                 break;
             }
@@ -437,7 +462,8 @@ static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
     fz_buf_dispose(&lower);
 }
 
-static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out, int depth) {
+static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out,
+                      int depth) {
     if (depth > FZ_BIND_MAX_DEPTH || out->len > 65536) {
         return;
     }
@@ -453,7 +479,9 @@ static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
         fz_buf_putc(out, '*');
         return;
     case FZ_AST_UNARY:
-        fz_buf_printf(out, strcmp(e->op, "+") == 0 || strcmp(e->op, "-") == 0 || strcmp(e->op, "NOT") == 0 ? "(%s " : "%s", e->op);
+        fz_buf_printf(out,
+                      strcmp(e->op, "+") == 0 || strcmp(e->op, "-") == 0 || strcmp(e->op, "NOT") == 0 ? "(%s " : "%s",
+                      e->op);
         name_expr(b, s, e->args[0], out, depth);
         if (strcmp(e->op, "~") != 0) {
             fz_buf_putc(out, ')');

@@ -40,7 +40,8 @@ static bool mentions(const struct fz_expr *e, const struct fz_expr *column) {
     return false;
 }
 
-static enum fz_code finish(struct pivot *p, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+static enum fz_code finish(struct pivot *p, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                           struct fz_sql_rel **out) {
     fz_binder *b = p->b;
     struct fz_sql_query *q = FZ_ARENA_NEW(b->arena, struct fz_sql_query);
     struct fz_field *columns;
@@ -48,7 +49,8 @@ static enum fz_code finish(struct pivot *p, struct fz_sql_scope *s, const struct
     FZ_ALLOC(b, columns, struct fz_field, p->block->n_items);
     for (size_t i = 0; i < p->block->n_items; i++) {
         const struct fz_sql_item *it = &p->block->items[i];
-        columns[i] = (struct fz_field){.id = (int32_t)i + 1, .name = it->name, .required = !it->expr->nullable, .type = it->expr->type};
+        columns[i] = (struct fz_field){
+            .id = (int32_t)i + 1, .name = it->name, .required = !it->expr->nullable, .type = it->expr->type};
     }
     q->columns = columns;
     q->n_columns = p->block->n_items;
@@ -57,7 +59,8 @@ static enum fz_code finish(struct pivot *p, struct fz_sql_scope *s, const struct
     FZ_SOME(b, leaf);
     leaf->query = q;
     *out = leaf;
-    return fz_bind_scope_of_query(b, s, q, leaf->relation, rel->alias, NULL, rel->column_aliases, rel->n_column_aliases);
+    return fz_bind_scope_of_query(b, s, q, leaf->relation, rel->alias, NULL, rel->column_aliases,
+                                  rel->n_column_aliases);
 }
 
 static enum fz_code start(struct pivot *p, fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel) {
@@ -101,15 +104,19 @@ static const struct fz_expr *filtered(fz_binder *b, const struct fz_expr *e, con
     return args ? copy : NULL;
 }
 
-static enum fz_code pivot_condition(struct pivot *p, const struct fz_ast_expr *on, const struct fz_ast_expr *value, const struct fz_expr **out) {
+static enum fz_code pivot_condition(struct pivot *p, const struct fz_ast_expr *on, const struct fz_ast_expr *value,
+                                    const struct fz_expr **out) {
     fz_binder *b = p->b;
     size_t n = on->kind == FZ_AST_ROW ? on->n_args : 1;
     *out = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct fz_expr *l, *r, *eq;
-        const struct fz_ast_expr *v = on->kind != FZ_AST_ROW ? value : value->kind == FZ_AST_ROW && i < value->n_args ? value->args[i] : NULL;
+        const struct fz_ast_expr *v = on->kind != FZ_AST_ROW                           ? value
+                                      : value->kind == FZ_AST_ROW && i < value->n_args ? value->args[i]
+                                                                                       : NULL;
         if (v == NULL) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "PIVOT_VALUE_DATA_TYPE_MISMATCH", "A PIVOT value needs as many parts as there are columns");
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "PIVOT_VALUE_DATA_TYPE_MISMATCH",
+                                "A PIVOT value needs as many parts as there are columns");
         }
         FZ_RET(fz_bind(b, &p->inner, on->kind == FZ_AST_ROW ? on->args[i] : on, &l));
         FZ_RET(fz_bind(b, &p->inner, v, &r));
@@ -120,7 +127,8 @@ static enum fz_code pivot_condition(struct pivot *p, const struct fz_ast_expr *o
     return FZ_OK;
 }
 
-enum fz_code fz_bind_pivot(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+enum fz_code fz_bind_pivot(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                           struct fz_sql_rel **out) {
     struct pivot p = {0};
     FZ_RET(start(&p, b, s, rel));
     size_t n_agg = rel->n_pivot_items;
@@ -133,7 +141,8 @@ enum fz_code fz_bind_pivot(fz_binder *b, struct fz_sql_scope *s, const struct fz
     const struct fz_expr **ons;
     FZ_ALLOC(b, ons, const struct fz_expr *, n_on);
     for (size_t i = 0; i < n_on; i++) {
-        FZ_RET(fz_bind(b, &p.inner, rel->pivot_for->kind == FZ_AST_ROW ? rel->pivot_for->args[i] : rel->pivot_for, &ons[i]));
+        FZ_RET(fz_bind(b, &p.inner, rel->pivot_for->kind == FZ_AST_ROW ? rel->pivot_for->args[i] : rel->pivot_for,
+                       &ons[i]));
     }
     FZ_ALLOC(b, p.block->groups, const struct fz_expr *, p.inner.n);
     for (size_t i = 0; i < p.inner.n; i++) { // all other columns group
@@ -154,16 +163,20 @@ enum fz_code fz_bind_pivot(fz_binder *b, struct fz_sql_scope *s, const struct fz
     p.block->grouped = true;
     for (size_t v = 0; v < rel->n_pivot_values; v++) {
         FZ_RET(pivot_condition(&p, rel->pivot_for, rel->pivot_values[v].expr, &on));
-        const char *base = rel->pivot_values[v].alias ? rel->pivot_values[v].alias : fz_bind_output_name(b, &p.inner, rel->pivot_values[v].expr);
+        const char *base = rel->pivot_values[v].alias ? rel->pivot_values[v].alias
+                                                      : fz_bind_output_name(b, &p.inner, rel->pivot_values[v].expr);
         for (size_t i = 0; i < n_agg; i++) {
-            const char *suffix = rel->pivot_items[i].alias ? rel->pivot_items[i].alias : fz_bind_output_name(b, &p.inner, rel->pivot_items[i].expr);
-            FZ_RET(add(&p, n_agg == 1 ? base : fz_arena_printf(b->arena, "%s_%s", base, suffix), filtered(b, aggregates[i], on)));
+            const char *suffix = rel->pivot_items[i].alias ? rel->pivot_items[i].alias
+                                                           : fz_bind_output_name(b, &p.inner, rel->pivot_items[i].expr);
+            FZ_RET(add(&p, n_agg == 1 ? base : fz_arena_printf(b->arena, "%s_%s", base, suffix),
+                       filtered(b, aggregates[i], on)));
         }
     }
     return finish(&p, s, rel, out);
 }
 
-enum fz_code fz_bind_unpivot(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out) {
+enum fz_code fz_bind_unpivot(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel,
+                             struct fz_sql_rel **out) {
     struct pivot p = {0};
     FZ_RET(start(&p, b, s, rel));
     size_t n = rel->n_pivot_values, width = rel->n_pivot_items;
@@ -182,7 +195,8 @@ enum fz_code fz_bind_unpivot(fz_binder *b, struct fz_sql_scope *s, const struct 
         for (size_t i = 0; i < n; i++) {
             const struct fz_ast_expr *e = rel->pivot_values[i].expr;
             if (e->kind == FZ_AST_ROW && e->n_args != width) {
-                return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNPIVOT_VALUE_SIZE_MISMATCH", "Each UNPIVOT group needs %zu columns", width);
+                return fz_fail_cond(b->err, FZ_INVALID_ARG, "UNPIVOT_VALUE_SIZE_MISMATCH",
+                                    "Each UNPIVOT group needs %zu columns", width);
             }
             FZ_RET(fz_bind(b, &p.inner, e->kind == FZ_AST_ROW ? e->args[k] : e, &column[i]));
             values[i * width + k] = column[i];
@@ -211,7 +225,8 @@ enum fz_code fz_bind_unpivot(fz_binder *b, struct fz_sql_scope *s, const struct 
     FZ_ALLOC(b, u->cells, const struct fz_expr *, 1);
     u->cells[0] = list;
     u->lateral = true;
-    const struct fz_expr *yes = fz_bind_bool(b, true), *entry = fz_expr_column(b->arena, u->relation, 1, "entry", list->type->fields[0].type, true);
+    const struct fz_expr *yes = fz_bind_bool(b, true),
+                         *entry = fz_expr_column(b->arena, u->relation, 1, "entry", list->type->fields[0].type, true);
     if (yes == NULL || entry == NULL) {
         return FZ_BIND_NOMEM(b);
     }

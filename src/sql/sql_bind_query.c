@@ -2,14 +2,18 @@
 // conditions down to the scans for pruning and collects which columns each scan needs.
 #include "sql/sql_bind_priv.h"
 
-static struct fz_sql_query *new_query(fz_binder *b, struct fz_sql_rel *root, const struct fz_sql_item *items, size_t n) {
+static struct fz_sql_query *new_query(fz_binder *b, struct fz_sql_rel *root, const struct fz_sql_item *items,
+                                      size_t n) {
     struct fz_sql_query *q = FZ_ARENA_NEW(b->arena, struct fz_sql_query);
     struct fz_field *columns = fz_arena_array(b->arena, n ? n : 1, sizeof *columns);
     if (q == NULL || columns == NULL) {
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        columns[i] = (struct fz_field){.id = (int32_t)i + 1, .name = items[i].name, .required = !items[i].expr->nullable, .type = items[i].expr->type};
+        columns[i] = (struct fz_field){.id = (int32_t)i + 1,
+                                       .name = items[i].name,
+                                       .required = !items[i].expr->nullable,
+                                       .type = items[i].expr->type};
     }
     q->columns = columns;
     q->n_columns = n;
@@ -37,7 +41,8 @@ static bool of_scope(const struct fz_sql_scope *s, const struct fz_expr *column)
 }
 
 // The first column that is neither grouped nor inside an aggregate; NULL: all fine.
-static const struct fz_expr *ungrouped(const struct fz_sql_rel *block, const struct fz_sql_scope *s, const struct fz_expr *e) {
+static const struct fz_expr *ungrouped(const struct fz_sql_rel *block, const struct fz_sql_scope *s,
+                                       const struct fz_expr *e) {
     for (size_t i = 0; i < block->n_groups; i++) {
         if (fz_expr_same(block->groups[i], e)) {
             return NULL;
@@ -58,7 +63,8 @@ static const struct fz_expr *ungrouped(const struct fz_sql_rel *block, const str
     if (e->kind == FZ_EXPR_WINDOW && e->u.call.window != NULL) {
         const struct fz_sql_window *w = e->u.call.window;
         for (size_t i = 0; i < w->n_partition_by + w->n_order_by; i++) {
-            const struct fz_expr *part = i < w->n_partition_by ? w->partition_by[i] : w->order_by[i - w->n_partition_by].expr;
+            const struct fz_expr *part =
+                i < w->n_partition_by ? w->partition_by[i] : w->order_by[i - w->n_partition_by].expr;
             const struct fz_expr *bad = ungrouped(block, s, part);
             if (bad != NULL) {
                 return bad;
@@ -68,16 +74,20 @@ static const struct fz_expr *ungrouped(const struct fz_sql_rel *block, const str
     return NULL;
 }
 
-static enum fz_code check_grouped(fz_binder *b, const struct fz_sql_rel *block, const struct fz_sql_scope *s, const struct fz_expr *e) {
+static enum fz_code check_grouped(fz_binder *b, const struct fz_sql_rel *block, const struct fz_sql_scope *s,
+                                  const struct fz_expr *e) {
     const struct fz_expr *bad = ungrouped(block, s, e);
     if (bad == NULL) {
         return FZ_OK;
     }
     if (block->n_groups == 0) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "MISSING_GROUP_BY", "The query does not include a GROUP BY clause, but `%s` is not inside an aggregate function",
-                            bad->u.column.name ? bad->u.column.name : "?");
+        return fz_fail_cond(
+            b->err, FZ_INVALID_ARG, "MISSING_GROUP_BY",
+            "The query does not include a GROUP BY clause, but `%s` is not inside an aggregate function",
+            bad->u.column.name ? bad->u.column.name : "?");
     }
-    return fz_fail_cond(b->err, FZ_INVALID_ARG, "MISSING_AGGREGATION", "`%s` is neither in GROUP BY nor inside an aggregate function",
+    return fz_fail_cond(b->err, FZ_INVALID_ARG, "MISSING_AGGREGATION",
+                        "`%s` is neither in GROUP BY nor inside an aggregate function",
                         bad->u.column.name ? bad->u.column.name : "?");
 }
 
@@ -98,7 +108,8 @@ struct items {
     struct fz_sql_item *v;
     size_t n, cap;
 };
-static enum fz_code add_item(fz_binder *b, struct items *list, const char *name, const struct fz_expr *e, bool aliased) {
+static enum fz_code add_item(fz_binder *b, struct items *list, const char *name, const struct fz_expr *e,
+                             bool aliased) {
     if (list->n == list->cap) {
         size_t cap = list->cap ? 2 * list->cap : 16;
         struct fz_sql_item *v = fz_arena_array(b->arena, cap, sizeof *v);
@@ -141,13 +152,15 @@ static bool star_fits(const struct fz_sql_col *c, const struct fz_ast_name *name
         fz_buf_printf(&full, "%s%s", i ? "." : "", name->parts[i]);
     }
     size_t len = c->full ? strlen(c->full) : 0;
-    bool ok = c->full != NULL && full.len <= len && fz_str_ieq((struct fz_str){c->full + len - full.len, full.len}, (struct fz_str){full.ptr, full.len}) &&
+    bool ok = c->full != NULL && full.len <= len &&
+              fz_str_ieq((struct fz_str){c->full + len - full.len, full.len}, (struct fz_str){full.ptr, full.len}) &&
               (full.len == len || c->full[len - full.len - 1] == '.');
     fz_buf_dispose(&full);
     return ok;
 }
 
-static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *star, struct items *list) {
+static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *star,
+                                struct items *list) {
     size_t before = list->n;
     bool *hit, any = false;
     FZ_ALLOC(b, hit, bool, star->n_args);
@@ -166,7 +179,9 @@ static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const stru
         const struct fz_expr *e;
         FZ_RET(fz_bind_resolve_name(b, s, &star->name, true, &e));
         if (e == NULL || e->type->id != FZ_TYPE_STRUCT) {
-            return fz_fail_cond(b->err, FZ_NOT_FOUND, "CANNOT_RESOLVE_STAR_EXPAND", "Cannot resolve `%s`.* : there is no such relation or struct", star->name.parts[star->name.n - 1]);
+            return fz_fail_cond(b->err, FZ_NOT_FOUND, "CANNOT_RESOLVE_STAR_EXPAND",
+                                "Cannot resolve `%s`.* : there is no such relation or struct",
+                                star->name.parts[star->name.n - 1]);
         }
         for (size_t i = 0; i < e->type->n_fields; i++) {
             const struct fz_expr *f = fz_bind_field_ix(b, e, i);
@@ -186,7 +201,8 @@ static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const stru
     return FZ_OK;
 }
 
-static enum fz_code generator_item(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_select_item *item, struct fz_sql_rel *block, struct items *list) {
+static enum fz_code generator_item(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_select_item *item,
+                                   struct fz_sql_rel *block, struct items *list) {
     struct fz_sql_rel *u;
     struct fz_sql_col *cols;
     size_t n;
@@ -205,7 +221,8 @@ static enum fz_code generator_item(fz_binder *b, struct fz_sql_scope *s, const s
     return FZ_OK;
 }
 
-static enum fz_code bind_items(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q, struct fz_sql_rel *block) {
+static enum fz_code bind_items(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q,
+                               struct fz_sql_rel *block) {
     struct items list = {0};
     for (size_t i = 0; i < q->n_items; i++) {
         const struct fz_ast_expr *e = q->items[i].expr;
@@ -238,16 +255,19 @@ static bool is_ordinal(const struct fz_ast_expr *e) {
     return e->kind == FZ_AST_LITERAL && e->literal->type->id == FZ_TYPE_INT && !e->literal->is_null;
 }
 
-static enum fz_code bind_group_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_sql_rel *block, const struct fz_ast_expr *e, const struct fz_expr **out) {
+static enum fz_code bind_group_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_sql_rel *block,
+                                    const struct fz_ast_expr *e, const struct fz_expr **out) {
     if (is_ordinal(e)) {
         int64_t k = e->literal->u.i64;
         if (k < 1 || (size_t)k > block->n_items) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_POS_OUT_OF_RANGE", "GROUP BY position %lld is not in select list (valid range is [1, %zu])", (long long)k,
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_POS_OUT_OF_RANGE",
+                                "GROUP BY position %lld is not in select list (valid range is [1, %zu])", (long long)k,
                                 block->n_items);
         }
         *out = block->items[k - 1].expr;
         if (has_kind(*out, FZ_EXPR_AGGREGATE)) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_POS_AGGREGATE", "GROUP BY %lld refers to an aggregate", (long long)k);
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_POS_AGGREGATE",
+                                "GROUP BY %lld refers to an aggregate", (long long)k);
         }
         return FZ_OK;
     }
@@ -259,7 +279,8 @@ static enum fz_code bind_group_expr(fz_binder *b, struct fz_sql_scope *s, const 
     s->no_aggregates = s->no_windows = false;
     FZ_RET(rc);
     if (has_kind(*out, FZ_EXPR_AGGREGATE)) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_AGGREGATE", "Aggregate functions are not allowed in GROUP BY");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_AGGREGATE",
+                            "Aggregate functions are not allowed in GROUP BY");
     }
     return FZ_OK;
 }
@@ -279,7 +300,8 @@ static enum fz_code add_group(fz_binder *b, struct fz_sql_rel *block, const stru
     return FZ_OK;
 }
 
-static enum fz_code bind_groups(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q, struct fz_sql_rel *block) {
+static enum fz_code bind_groups(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q,
+                                struct fz_sql_rel *block) {
     const struct fz_ast_group *g = q->group_by;
     block->grouped = true;
     size_t cap = block->n_items, ix;
@@ -326,11 +348,13 @@ static int item_of(const struct fz_sql_rel *block, const struct fz_expr *e) {
     return 0;
 }
 
-static enum fz_code bind_order_item(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_rel *block, const struct fz_ast_order *in, struct fz_sql_order *o) {
+static enum fz_code bind_order_item(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_rel *block,
+                                    const struct fz_ast_order *in, struct fz_sql_order *o) {
     if (is_ordinal(in->expr)) {
         int64_t k = in->expr->literal->u.i64;
         if (k < 1 || (size_t)k > block->n_items) {
-            return fz_fail_cond(b->err, FZ_INVALID_ARG, "ORDER_BY_POS_OUT_OF_RANGE", "ORDER BY position %lld is not in select list (valid range is [1, %zu])", (long long)k,
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "ORDER_BY_POS_OUT_OF_RANGE",
+                                "ORDER BY position %lld is not in select list (valid range is [1, %zu])", (long long)k,
                                 block->n_items);
         }
         o->ordinal = (int)k;
@@ -345,7 +369,8 @@ static enum fz_code bind_order_item(fz_binder *b, struct fz_sql_scope *s, struct
         o->ordinal = item_of(block, o->expr);
         bool foreign = o->ordinal == 0 && (block->distinct || (block->having != NULL && s->saw_aggregate));
         if (foreign && !fz_expr_is_literal(o->expr)) {
-            return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "ORDER BY %s here may only use columns of the SELECT list",
+            return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+                                "ORDER BY %s here may only use columns of the SELECT list",
                                 fz_bind_output_name(b, s, in->expr));
         }
         if (had_aggregates && o->ordinal == 0) {
@@ -353,15 +378,18 @@ static enum fz_code bind_order_item(fz_binder *b, struct fz_sql_scope *s, struct
         }
     }
     if (fz_sql_has_map(o->expr->type)) {
-        return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Values of type %s cannot be ordered", fz_sql_type_text(b->arena, o->expr->type));
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Values of type %s cannot be ordered",
+                                  fz_sql_type_text(b->arena, o->expr->type));
     }
     o->descending = in->descending;
     o->nulls_last = in->nulls_set ? in->nulls_last : in->descending;
     return FZ_OK;
 }
 
-static enum fz_code bind_order(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_rel *block, const struct fz_ast_order *in, size_t n) {
-    bool all = n == 1 && in[0].expr->kind == FZ_AST_NAME && in[0].expr->name.n == 1 && fz_strcasecmp(in[0].expr->name.parts[0], "all") == 0;
+static enum fz_code bind_order(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_rel *block,
+                               const struct fz_ast_order *in, size_t n) {
+    bool all = n == 1 && in[0].expr->kind == FZ_AST_NAME && in[0].expr->name.n == 1 &&
+               fz_strcasecmp(in[0].expr->name.parts[0], "all") == 0;
     for (size_t i = 0; all && i < block->n_items; i++) {
         all = fz_strcasecmp(block->items[i].name, "all") != 0;
     }
@@ -379,21 +407,25 @@ static enum fz_code bind_order(fz_binder *b, struct fz_sql_scope *s, struct fz_s
     return FZ_OK;
 }
 
-static enum fz_code bind_limit(fz_binder *b, const struct fz_ast_expr *e, const char *what, const struct fz_expr **out) {
+static enum fz_code bind_limit(fz_binder *b, const struct fz_ast_expr *e, const char *what,
+                               const struct fz_expr **out) {
     struct fz_sql_scope empty = {.no_aggregates = true, .no_windows = true, .clause = what};
     FZ_RET(fz_bind(b, &empty, e, out));
     if (!fz_type_is_integer((*out)->type)) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE", "The %s expression must be an integer, not %s", what,
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE",
+                            "The %s expression must be an integer, not %s", what,
                             fz_sql_type_text(b->arena, (*out)->type));
     }
     if ((*out)->kind == FZ_EXPR_LITERAL && !(*out)->u.literal->is_null && (*out)->u.literal->u.i64 < 0) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE", "The %s expression must not be negative", what);
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE",
+                            "The %s expression must not be negative", what);
     }
     return FZ_OK;
 }
 
 // ---- blocks ----
-static enum fz_code bind_from_list(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q, struct fz_sql_rel *block) {
+static enum fz_code bind_from_list(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q,
+                                   struct fz_sql_rel *block) {
     for (size_t i = 0; i < q->n_from; i++) {
         struct fz_sql_rel *rel;
         FZ_RET(fz_bind_from(b, s, q->from[i], &rel));
@@ -402,13 +434,18 @@ static enum fz_code bind_from_list(fz_binder *b, struct fz_sql_scope *s, const s
             continue;
         }
         const struct fz_expr *on = rel->lateral ? fz_bind_bool(b, true) : NULL;
-        block->from = fz_bind_join_rel(b, block->from, rel, !rel->lateral ? "CROSS JOIN" : rel->kind == FZ_REL_UNNEST && rel->all ? "LEFT JOIN" : "JOIN", on);
+        block->from = fz_bind_join_rel(b, block->from, rel,
+                                       !rel->lateral                            ? "CROSS JOIN"
+                                       : rel->kind == FZ_REL_UNNEST && rel->all ? "LEFT JOIN"
+                                                                                : "JOIN",
+                                       on);
         FZ_SOME(b, block->from);
     }
     return FZ_OK;
 }
 
-static enum fz_code bind_tail(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q, struct fz_sql_rel *block) {
+static enum fz_code bind_tail(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_query *q,
+                              struct fz_sql_rel *block) {
     if (q->n_order_by > 0) {
         FZ_RET(bind_order(b, s, block, q->order_by, q->n_order_by));
     } else if (q->n_sort_by > 0) {
@@ -420,7 +457,8 @@ static enum fz_code bind_tail(fz_binder *b, struct fz_sql_scope *s, const struct
     return q->offset != NULL ? bind_limit(b, q->offset, "offset", &block->offset) : FZ_OK;
 }
 
-static enum fz_code bind_select(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q, struct fz_sql_query **out) {
+static enum fz_code bind_select(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q,
+                                struct fz_sql_query **out) {
     struct fz_sql_scope s = {.outer = outer, .windows = q};
     struct fz_sql_rel *block = FZ_ARENA_NEW(b->arena, struct fz_sql_rel);
     FZ_SOME(b, block);
@@ -459,7 +497,8 @@ static enum fz_code bind_select(fz_binder *b, struct fz_sql_scope *outer, const 
     }
     for (size_t i = 0; block->distinct && i < block->n_items; i++) {
         if (fz_sql_has_map(block->items[i].expr->type)) {
-            return fz_bind_type_error(b, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE", "DISTINCT cannot compare columns of type %s",
+            return fz_bind_type_error(b, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+                                      "DISTINCT cannot compare columns of type %s",
                                       fz_sql_type_text(b->arena, block->items[i].expr->type));
         }
     }
@@ -506,8 +545,9 @@ static enum fz_code with_tail(fz_binder *b, const struct fz_ast_query *q, struct
     return FZ_OK;
 }
 
-enum fz_code fz_bind_query_cast(fz_binder *b, struct fz_sql_query *q, const struct fz_expr *(*cast)(fz_binder *, const struct fz_expr *, size_t, void *), void *ctx,
-                                const struct fz_field *columns, size_t n, struct fz_sql_query **out) {
+enum fz_code fz_bind_query_cast(fz_binder *b, struct fz_sql_query *q,
+                                const struct fz_expr *(*cast)(fz_binder *, const struct fz_expr *, size_t, void *),
+                                void *ctx, const struct fz_field *columns, size_t n, struct fz_sql_query **out) {
     struct fz_sql_scope s = {0};
     struct fz_sql_rel *block;
     FZ_RET(wrap(b, q, &s, &block));
@@ -531,7 +571,8 @@ static const struct fz_expr *cast_to_listed(fz_binder *b, const struct fz_expr *
     return fz_bind_cast(b, e, ((const struct fz_type *const *)ctx)[i]);
 }
 
-enum fz_code fz_bind_query_to_types(fz_binder *b, struct fz_sql_query *q, const struct fz_type *const *types, struct fz_sql_query **out) {
+enum fz_code fz_bind_query_to_types(fz_binder *b, struct fz_sql_query *q, const struct fz_type *const *types,
+                                    struct fz_sql_query **out) {
     bool same = true;
     for (size_t i = 0; i < q->n_columns; i++) {
         same &= fz_sql_same_type(q->columns[i].type, types[i]);
@@ -543,12 +584,15 @@ enum fz_code fz_bind_query_to_types(fz_binder *b, struct fz_sql_query *q, const 
     return fz_bind_query_cast(b, q, cast_to_listed, (void *)types, q->columns, q->n_columns, out);
 }
 
-static enum fz_code bind_setop(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q, struct fz_sql_query **out) {
+static enum fz_code bind_setop(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q,
+                               struct fz_sql_query **out) {
     struct fz_sql_query *l, *r;
     FZ_RET(fz_bind_subquery(b, outer, q->left, &l));
     FZ_RET(fz_bind_subquery(b, outer, q->right, &r));
     if (l->n_columns != r->n_columns) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "NUM_COLUMNS_MISMATCH", "%s can only be performed on inputs with the same number of columns, but the first input has %zu and the second %zu",
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "NUM_COLUMNS_MISMATCH",
+                            "%s can only be performed on inputs with the same number of columns, but the first input "
+                            "has %zu and the second %zu",
                             q->setop, l->n_columns, r->n_columns);
     }
     const struct fz_type **types;
@@ -558,11 +602,14 @@ static enum fz_code bind_setop(fz_binder *b, struct fz_sql_scope *outer, const s
     for (size_t i = 0; i < l->n_columns; i++) {
         types[i] = fz_sql_common_type(b->arena, l->columns[i].type, r->columns[i].type);
         if (types[i] == NULL) {
-            return fz_bind_type_error(b, "INCOMPATIBLE_COLUMN_TYPE", "%s: column %zu is %s on one side and %s on the other", q->setop, i + 1,
-                                      fz_sql_type_text(b->arena, l->columns[i].type), fz_sql_type_text(b->arena, r->columns[i].type));
+            return fz_bind_type_error(
+                b, "INCOMPATIBLE_COLUMN_TYPE", "%s: column %zu is %s on one side and %s on the other", q->setop, i + 1,
+                fz_sql_type_text(b->arena, l->columns[i].type), fz_sql_type_text(b->arena, r->columns[i].type));
         }
         if (fz_sql_has_map(types[i]) && !(q->all && strcmp(q->setop, "UNION") == 0)) {
-            return fz_bind_type_error(b, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE", "%s cannot compare columns of type %s", q->setop, fz_sql_type_text(b->arena, types[i]));
+            return fz_bind_type_error(b, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+                                      "%s cannot compare columns of type %s", q->setop,
+                                      fz_sql_type_text(b->arena, types[i]));
         }
     }
     FZ_RET(fz_bind_query_to_types(b, l, types, &l));
@@ -576,7 +623,8 @@ static enum fz_code bind_setop(fz_binder *b, struct fz_sql_scope *outer, const s
     root->setop = q->setop;
     root->all = q->all;
     for (size_t i = 0; i < l->n_columns; i++) {
-        bool nullable = strcmp(q->setop, "UNION") == 0 ? !l->columns[i].required || !r->columns[i].required : !l->columns[i].required;
+        bool nullable = strcmp(q->setop, "UNION") == 0 ? !l->columns[i].required || !r->columns[i].required
+                                                       : !l->columns[i].required;
         const struct fz_expr *e = fz_expr_column(b->arena, -1, (int32_t)i + 1, l->columns[i].name, types[i], nullable);
         FZ_SOME(b, e);
         items[i] = (struct fz_sql_item){l->columns[i].name, e, false};
@@ -586,7 +634,8 @@ static enum fz_code bind_setop(fz_binder *b, struct fz_sql_scope *outer, const s
     return with_tail(b, q, out);
 }
 
-static enum fz_code bind_relation_query(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q, struct fz_sql_query **out) {
+static enum fz_code bind_relation_query(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q,
+                                        struct fz_sql_query **out) {
     struct fz_sql_scope s = {.outer = outer};
     struct fz_sql_rel *block = FZ_ARENA_NEW(b->arena, struct fz_sql_rel);
     struct items list = {0};
@@ -611,7 +660,8 @@ static enum fz_code bind_relation_query(fz_binder *b, struct fz_sql_scope *outer
     return FZ_OK;
 }
 
-enum fz_code fz_bind_subquery(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q, struct fz_sql_query **out) {
+enum fz_code fz_bind_subquery(fz_binder *b, struct fz_sql_scope *outer, const struct fz_ast_query *q,
+                              struct fz_sql_query **out) {
     if (++b->depth > FZ_BIND_MAX_DEPTH) {
         b->depth--;
         return fz_fail(b->err, FZ_LIMIT, "queries are nested deeper than %d levels", FZ_BIND_MAX_DEPTH);
@@ -665,14 +715,18 @@ static void only_relation(const struct fz_expr *e, int32_t *relation) {
     }
 }
 
-static const struct fz_expr *substitute(fz_binder *b, const struct fz_expr *e, int32_t relation, const struct fz_sql_rel *block) {
+static const struct fz_expr *substitute(fz_binder *b, const struct fz_expr *e, int32_t relation,
+                                        const struct fz_sql_rel *block) {
     if (e->kind == FZ_EXPR_COLUMN) {
         size_t ix = (size_t)e->u.column.field_id - 1;
         if (e->u.column.relation != relation) {
             return e;
         }
         const struct fz_expr *to = ix < block->n_items ? block->items[ix].expr : NULL;
-        return to != NULL && (to->kind == FZ_EXPR_COLUMN || to->kind == FZ_EXPR_LITERAL || to->kind == FZ_EXPR_FIELD || to->kind == FZ_EXPR_CAST) ? to : NULL;
+        return to != NULL && (to->kind == FZ_EXPR_COLUMN || to->kind == FZ_EXPR_LITERAL || to->kind == FZ_EXPR_FIELD ||
+                              to->kind == FZ_EXPR_CAST)
+                   ? to
+                   : NULL;
     }
     if (e->n_args == 0) {
         return e;
@@ -694,14 +748,16 @@ static const struct fz_expr *substitute(fz_binder *b, const struct fz_expr *e, i
 
 static void push_one(fz_binder *b, const struct fz_sql_rel *rel, int32_t relation, const struct fz_expr *e, int depth);
 
-static void push_into_query(fz_binder *b, const struct fz_sql_query *q, int32_t relation, const struct fz_expr *e, int depth) {
+static void push_into_query(fz_binder *b, const struct fz_sql_query *q, int32_t relation, const struct fz_expr *e,
+                            int depth) {
     const struct fz_sql_rel *root = q->root;
     if (root->kind == FZ_REL_SETOP && strcmp(root->setop, "UNION") == 0) {
         push_into_query(b, root->query, relation, e, depth + 1);
         push_into_query(b, root->query2, relation, e, depth + 1);
         return;
     }
-    if (root->kind != FZ_REL_BLOCK || root->from == NULL || root->grouped || root->limit != NULL || root->offset != NULL || depth > 64) {
+    if (root->kind != FZ_REL_BLOCK || root->from == NULL || root->grouped || root->limit != NULL ||
+        root->offset != NULL || depth > 64) {
         return;
     }
     for (size_t i = 0; i < root->n_items; i++) {
@@ -725,7 +781,8 @@ static void push_one(fz_binder *b, const struct fz_sql_rel *rel, int32_t relatio
     }
     if (rel->kind == FZ_REL_JOIN) { // not into the side that an outer join fills with NULLs
         bool left = strcmp(rel->join, "RIGHT JOIN") != 0 && strcmp(rel->join, "FULL JOIN") != 0;
-        bool right = strcmp(rel->join, "LEFT JOIN") != 0 && strcmp(rel->join, "FULL JOIN") != 0 && strcmp(rel->join, "ANTI JOIN") != 0;
+        bool right = strcmp(rel->join, "LEFT JOIN") != 0 && strcmp(rel->join, "FULL JOIN") != 0 &&
+                     strcmp(rel->join, "ANTI JOIN") != 0;
         if (left) {
             push_one(b, rel->left, relation, e, depth + 1);
         }
@@ -791,7 +848,8 @@ enum fz_code fz_bind_finish(fz_binder *b, struct fz_sql_scan ***scans, size_t *n
     return FZ_OK;
 }
 
-enum fz_code fz_sql_bind_query(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_query *query, struct fz_sql_query **out, struct fz_err *err) {
+enum fz_code fz_sql_bind_query(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_query *query,
+                               struct fz_sql_query **out, struct fz_err *err) {
     fz_binder b = {.arena = arena, .env = env, .err = err, .next_relation = 2};
     struct fz_sql_query *q;
     FZ_RET(fz_bind_subquery(&b, NULL, query, &q));
@@ -802,12 +860,14 @@ enum fz_code fz_sql_bind_query(struct fz_arena *arena, const struct fz_sql_env *
     return FZ_OK;
 }
 
-enum fz_code fz_sql_bind_expr(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_expr *expr, const struct fz_field *fields, size_t n_fields,
-                              const struct fz_expr **out, struct fz_err *err) {
+enum fz_code fz_sql_bind_expr(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_ast_expr *expr,
+                              const struct fz_field *fields, size_t n_fields, const struct fz_expr **out,
+                              struct fz_err *err) {
     fz_binder binder = {.arena = arena, .env = env, .err = err, .next_relation = 2}, *b = &binder;
     struct fz_sql_scope s = {.no_aggregates = true, .no_windows = true, .clause = "this expression"};
     for (size_t i = 0; i < n_fields; i++) {
-        const struct fz_expr *e = fz_expr_column(arena, 0, fields[i].id, fields[i].name, fields[i].type, !fields[i].required);
+        const struct fz_expr *e =
+            fz_expr_column(arena, 0, fields[i].id, fields[i].name, fields[i].type, !fields[i].required);
         FZ_SOME(b, e);
         FZ_RET(fz_scope_add(b, &s, (struct fz_sql_col){.name = fields[i].name, .expr = e}));
     }

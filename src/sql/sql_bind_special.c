@@ -35,7 +35,8 @@ static const struct fz_expr *call(struct special *c, const char *fn, const struc
 }
 static enum fz_code cast_arg(struct special *c, size_t i, const struct fz_type *type) {
     if (!fz_sql_implicit_cast(c->args[i]->type, type) && fz_sql_can_cast(c->args[i]->type, type) != FZ_CAST_OK) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "Argument %zu of `%s` must be %s, not %s", i + 1, c->name,
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                  "Argument %zu of `%s` must be %s, not %s", i + 1, c->name,
                                   fz_sql_type_text(c->b->arena, type), fz_sql_type_text(c->b->arena, c->args[i]->type));
     }
     c->args[i] = fz_bind_cast(c->b, c->args[i], type);
@@ -43,11 +44,12 @@ static enum fz_code cast_arg(struct special *c, size_t i, const struct fz_type *
     return FZ_OK;
 }
 static enum fz_code wrong_count(struct special *c) {
-    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The function `%s` does not take %zu argument(s)", c->name, c->n);
+    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                        "The function `%s` does not take %zu argument(s)", c->name, c->n);
 }
 #define COUNT(c, low, high)                                                                                            \
     do {                                                                                                               \
-        if ((c)->n + 1 <= (low) || (c)->n > (high)) {                                                                       \
+        if ((c)->n + 1 <= (low) || (c)->n > (high)) {                                                                  \
             return wrong_count(c);                                                                                     \
         }                                                                                                              \
     } while (0)
@@ -73,7 +75,9 @@ static enum fz_code bind_if(struct special *c) {
         FZ_SOME(c->b, c->args[0]);
     }
     if (c->args[0]->type->id != FZ_TYPE_BOOLEAN) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The condition of IF must be BOOLEAN, not %s", fz_sql_type_text(c->b->arena, c->args[0]->type));
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                  "The condition of IF must be BOOLEAN, not %s",
+                                  fz_sql_type_text(c->b->arena, c->args[0]->type));
     }
     const struct fz_type *t;
     FZ_RET(fz_bind_unify(c->b, "IF", c->args + 1, 2, &t));
@@ -157,11 +161,13 @@ static enum fz_code bind_concat(struct special *c) {
             continue;
         }
         if (!fz_sql_implicit_cast(c->args[i]->type, STRING)) {
-            return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.DATA_DIFF_TYPES", "concat does not take %s", fz_sql_type_text(c->b->arena, c->args[i]->type));
+            return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.DATA_DIFF_TYPES", "concat does not take %s",
+                                      fz_sql_type_text(c->b->arena, c->args[i]->type));
         }
         FZ_RET(cast_arg(c, i, STRING));
     }
-    return done(c, call(c, binary ? "op.concat_binary" : "op.concat", binary ? fz_sql_type(FZ_TYPE_BINARY) : STRING, c->n));
+    return done(
+        c, call(c, binary ? "op.concat_binary" : "op.concat", binary ? fz_sql_type(FZ_TYPE_BINARY) : STRING, c->n));
 }
 
 static enum fz_code bind_concat_ws(struct special *c) {
@@ -213,7 +219,8 @@ static enum fz_code bind_array(struct special *c) {
     return done(c, call(c, "op.array", list, c->n));
 }
 
-static enum fz_code map_of(struct special *c, const struct fz_expr *entries, const struct fz_type *key, const struct fz_type *value) {
+static enum fz_code map_of(struct special *c, const struct fz_expr *entries, const struct fz_type *key,
+                           const struct fz_type *value) {
     const struct fz_type *t = fz_type_map(c->b->arena, 0, key, 0, false, value);
     FZ_SOME(c->b, t);
     return done(c, fz_bind_internal(c->b, "op.map_from_entries", t, &entries, 1));
@@ -249,7 +256,8 @@ static enum fz_code bind_map(struct special *c) {
     if (kl == NULL || vl == NULL || mt == NULL) {
         return FZ_BIND_NOMEM(c->b);
     }
-    const struct fz_expr *two[2] = {fz_bind_internal(c->b, "op.array", kl, keys, n), fz_bind_internal(c->b, "op.array", vl, values, n)};
+    const struct fz_expr *two[2] = {fz_bind_internal(c->b, "op.array", kl, keys, n),
+                                    fz_bind_internal(c->b, "op.array", vl, values, n)};
     return done(c, fz_bind_internal(c->b, "op.map", mt, two, 2));
 }
 
@@ -258,13 +266,15 @@ static enum fz_code bind_map_arrays(struct special *c) { // map_from_arrays(keys
     if (c->args[0]->type->id != FZ_TYPE_LIST || c->args[1]->type->id != FZ_TYPE_LIST) {
         return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "map_from_arrays takes two arrays");
     }
-    const struct fz_type *mt = fz_type_map(c->b->arena, 0, c->args[0]->type->fields[0].type, 0, false, c->args[1]->type->fields[0].type);
+    const struct fz_type *mt =
+        fz_type_map(c->b->arena, 0, c->args[0]->type->fields[0].type, 0, false, c->args[1]->type->fields[0].type);
     FZ_SOME(c->b, mt);
     return done(c, call(c, "op.map", mt, 2));
 }
 
 static const struct fz_type *entry_list(fz_binder *b, const struct fz_type *map) {
-    struct fz_field fields[2] = {{.name = "key", .required = true, .type = map->fields[0].type}, {.name = "value", .type = map->fields[1].type}};
+    struct fz_field fields[2] = {{.name = "key", .required = true, .type = map->fields[0].type},
+                                 {.name = "value", .type = map->fields[1].type}};
     const struct fz_type *entry = fz_type_struct(b->arena, fields, 2);
     return entry ? fz_type_list(b->arena, 0, true, entry) : NULL;
 }
@@ -288,7 +298,8 @@ static enum fz_code bind_map_from_entries(struct special *c) {
     COUNT(c, 1, 1);
     const struct fz_type *t = c->args[0]->type;
     if (t->id != FZ_TYPE_LIST || t->fields[0].type->id != FZ_TYPE_STRUCT || t->fields[0].type->n_fields != 2) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.MAP_FROM_ENTRIES_WRONG_TYPE", "map_from_entries takes an array of pairs, not %s", fz_sql_type_text(c->b->arena, t));
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.MAP_FROM_ENTRIES_WRONG_TYPE",
+                                  "map_from_entries takes an array of pairs, not %s", fz_sql_type_text(c->b->arena, t));
     }
     return map_of(c, c->args[0], t->fields[0].type->fields[0].type, t->fields[0].type->fields[1].type);
 }
@@ -312,9 +323,11 @@ static enum fz_code bind_map_concat(struct special *c) {
 
 static enum fz_code bind_str_to_map(struct special *c) {
     COUNT(c, 1, 3);
-    const struct fz_expr *args[3] = {c->args[0], c->n > 1 ? c->args[1] : fz_bind_text(c->b, ","), c->n > 2 ? c->args[2] : fz_bind_text(c->b, ":")};
+    const struct fz_expr *args[3] = {c->args[0], c->n > 1 ? c->args[1] : fz_bind_text(c->b, ","),
+                                     c->n > 2 ? c->args[2] : fz_bind_text(c->b, ":")};
     struct fz_field fields[2] = {{.name = "key", .required = true, .type = STRING}, {.name = "value", .type = STRING}};
-    const struct fz_type *entry = fz_type_struct(c->b->arena, fields, 2), *list = entry ? fz_type_list(c->b->arena, 0, true, entry) : NULL;
+    const struct fz_type *entry = fz_type_struct(c->b->arena, fields, 2),
+                         *list = entry ? fz_type_list(c->b->arena, 0, true, entry) : NULL;
     for (size_t i = 0; i < 3; i++) {
         args[i] = fz_bind_cast(c->b, args[i], STRING);
         FZ_SOME(c->b, args[i]);
@@ -363,7 +376,9 @@ static enum fz_code bind_array_set(struct special *c) { // array_union, array_in
     if (t->id != FZ_TYPE_LIST) {
         return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.BINARY_ARRAY_DIFF_TYPES", "`%s` takes two arrays", c->name);
     }
-    const char *fn = is_one(c->name, "array_union") ? "op.list_concat" : is_one(c->name, "array_except") ? "op.array_except" : "op.array_intersect";
+    const char *fn = is_one(c->name, "array_union")    ? "op.list_concat"
+                     : is_one(c->name, "array_except") ? "op.array_except"
+                                                       : "op.array_intersect";
     const struct fz_expr *e = call(c, fn, t, 2);
     FZ_SOME(c->b, e);
     return done(c, fz_bind_call_node(c->b, fz_func_find("array_distinct", NULL), t, &e, 1));
@@ -382,7 +397,8 @@ static enum fz_code bind_arrays_zip(struct special *c) {
         const char *name = a != NULL && a->kind == FZ_AST_NAME ? a->name.parts[a->name.n - 1] : i ? "1" : "0";
         fields[i] = (struct fz_field){.name = name, .type = c->args[i]->type->fields[0].type};
     }
-    const struct fz_type *st = fz_type_struct(c->b->arena, fields, 2), *t = st ? fz_type_list(c->b->arena, 0, true, st) : NULL;
+    const struct fz_type *st = fz_type_struct(c->b->arena, fields, 2),
+                         *t = st ? fz_type_list(c->b->arena, 0, true, st) : NULL;
     FZ_SOME(c->b, t);
     return done(c, call(c, "op.arrays_zip2", t, 2));
 }
@@ -395,7 +411,8 @@ static enum fz_code bind_sequence(struct special *c) {
     FZ_SOME(c->b, list);
     bool integers = fz_type_is_integer(t);
     if (!integers && t->id != FZ_TYPE_DATE && t->id != FZ_TYPE_TIMESTAMP && t->id != FZ_TYPE_TIMESTAMPTZ) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.SEQUENCE_WRONG_INPUT_TYPES", "sequence does not take %s", fz_sql_type_text(c->b->arena, t));
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.SEQUENCE_WRONG_INPUT_TYPES", "sequence does not take %s",
+                                  fz_sql_type_text(c->b->arena, t));
     }
     if (c->n == 2) {
         return done(c, call(c, integers ? "op.sequence" : "op.sequence_date", list, 2));
@@ -405,7 +422,8 @@ static enum fz_code bind_sequence(struct special *c) {
         return done(c, call(c, "op.sequence_step", list, 3));
     }
     if (c->args[2]->type->id != FZ_TYPE_INTERVAL_YM && c->args[2]->type->id != FZ_TYPE_INTERVAL_DT) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.SEQUENCE_WRONG_INPUT_TYPES", "The step of sequence must be an interval");
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.SEQUENCE_WRONG_INPUT_TYPES",
+                                  "The step of sequence must be an interval");
     }
     return done(c, call(c, c->args[2]->type->id == FZ_TYPE_INTERVAL_YM ? "op.sequence_ym" : "op.sequence_dt", list, 3));
 }
@@ -418,7 +436,8 @@ static enum fz_code bind_sort_array(struct special *c) {
     bool descending = false;
     if (c->n == 2) {
         if (c->args[1]->kind != FZ_EXPR_LITERAL || c->args[1]->type->id != FZ_TYPE_BOOLEAN) {
-            return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "The second argument of sort_array must be true or false");
+            return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                      "The second argument of sort_array must be true or false");
         }
         descending = !c->args[1]->u.literal->u.boolean;
     }
@@ -487,8 +506,9 @@ static enum fz_code bind_cast_name(struct special *c) {
     static const struct {
         const char *name;
         enum fz_type_id id;
-    } casts[] = {{"boolean", FZ_TYPE_BOOLEAN}, {"tinyint", FZ_TYPE_BYTE}, {"smallint", FZ_TYPE_SHORT}, {"int", FZ_TYPE_INT},     {"bigint", FZ_TYPE_LONG},
-                 {"float", FZ_TYPE_FLOAT},     {"double", FZ_TYPE_DOUBLE}, {"date", FZ_TYPE_DATE},      {"timestamp", FZ_TYPE_TIMESTAMPTZ},
+    } casts[] = {{"boolean", FZ_TYPE_BOOLEAN}, {"tinyint", FZ_TYPE_BYTE}, {"smallint", FZ_TYPE_SHORT},
+                 {"int", FZ_TYPE_INT},         {"bigint", FZ_TYPE_LONG},  {"float", FZ_TYPE_FLOAT},
+                 {"double", FZ_TYPE_DOUBLE},   {"date", FZ_TYPE_DATE},    {"timestamp", FZ_TYPE_TIMESTAMPTZ},
                  {"string", FZ_TYPE_STRING},   {"binary", FZ_TYPE_BINARY}};
     COUNT(c, 1, 1);
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
@@ -510,7 +530,8 @@ static enum fz_code bind_mod(struct special *c) {
 static enum fz_code literal_int(struct special *c, size_t i, int64_t *out) {
     const struct fz_expr *e = c->args[i];
     if (e->kind != FZ_EXPR_LITERAL || !fz_type_is_integer(e->type) || e->u.literal->is_null) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "Argument %zu of `%s` must be an integer literal", i + 1, c->name);
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT",
+                                  "Argument %zu of `%s` must be an integer literal", i + 1, c->name);
     }
     *out = e->u.literal->u.i64;
     return FZ_OK;
@@ -528,7 +549,8 @@ static enum fz_code round_decimal(struct special *c, int64_t digits, int mode) {
         p = whole + s;
     }
     p = p > 38 ? 38 : p;
-    const struct fz_expr *args[3] = {c->args[0], fz_bind_int(c->b, FZ_TYPE_INT, digits), fz_bind_int(c->b, FZ_TYPE_INT, mode)};
+    const struct fz_expr *args[3] = {c->args[0], fz_bind_int(c->b, FZ_TYPE_INT, digits),
+                                     fz_bind_int(c->b, FZ_TYPE_INT, mode)};
     const struct fz_type *t = fz_type_decimal(c->b->arena, p, s);
     FZ_SOME(c->b, t);
     return done(c, fz_bind_internal(c->b, "op.dec.kround", t, args, 3));
@@ -557,7 +579,8 @@ static enum fz_code bind_round(struct special *c) {
         return done(c, fz_bind_internal(c->b, half_even ? "op.bround_int" : "op.round_int", t, args, 2));
     }
     args[0] = fz_bind_cast(c->b, args[0], DOUBLE);
-    const struct fz_expr *e = fz_bind_internal(c->b, half_even ? "op.bround_double" : "op.round_double", DOUBLE, args, 2);
+    const struct fz_expr *e =
+        fz_bind_internal(c->b, half_even ? "op.bround_double" : "op.round_double", DOUBLE, args, 2);
     return done(c, fz_bind_cast(c->b, e, t));
 }
 
@@ -576,7 +599,8 @@ static enum fz_code bind_ceil(struct special *c) {
     const struct fz_type *t = c->args[0]->type;
     if (t->id == FZ_TYPE_DECIMAL) {
         int p = t->precision - t->scale + 1 > 38 ? 38 : t->precision - t->scale + 1;
-        return done(c, call(c, ceil ? "op.dec.ceil" : "op.dec.floor", t->scale == 0 ? t : fz_type_decimal(c->b->arena, p, 0), 1));
+        return done(c, call(c, ceil ? "op.dec.ceil" : "op.dec.floor",
+                            t->scale == 0 ? t : fz_type_decimal(c->b->arena, p, 0), 1));
     }
     if (fz_type_is_integer(t)) {
         return done(c, fz_bind_cast(c->b, c->args[0], LONG));
@@ -599,7 +623,8 @@ static enum fz_code bind_to_number(struct special *c) {
         }
     }
     if (whole + scale == 0 || whole + scale > 38) {
-        return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_FORMAT.WRONG_NUM_DIGIT", "The number format '%s' has no digits or too many", format);
+        return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_FORMAT.WRONG_NUM_DIGIT",
+                            "The number format '%s' has no digits or too many", format);
     }
     const struct fz_type *t = fz_type_decimal(c->b->arena, whole + scale, scale);
     FZ_SOME(c->b, t);
@@ -608,9 +633,15 @@ static enum fz_code bind_to_number(struct special *c) {
 
 // ---- dates and times ----
 static const char *unit_of(const char *text) {
-    static const char *const units[][4] = {{"year", "YEAR", "YYYY", "YY"},     {"quarter", "QUARTER", "", ""},          {"month", "MONTH", "MM", "MON"},
-                                           {"week", "WEEK", "", ""},           {"day", "DAY", "DD", ""},                {"hour", "HOUR", "", ""},
-                                           {"minute", "MINUTE", "", ""},       {"second", "SECOND", "", ""},            {"milliseconds", "MILLISECOND", "", ""},
+    static const char *const units[][4] = {{"year", "YEAR", "YYYY", "YY"},
+                                           {"quarter", "QUARTER", "", ""},
+                                           {"month", "MONTH", "MM", "MON"},
+                                           {"week", "WEEK", "", ""},
+                                           {"day", "DAY", "DD", ""},
+                                           {"hour", "HOUR", "", ""},
+                                           {"minute", "MINUTE", "", ""},
+                                           {"second", "SECOND", "", ""},
+                                           {"milliseconds", "MILLISECOND", "", ""},
                                            {"microseconds", "MICROSECOND", "", ""}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         for (size_t k = 1; k < 4; k++) {
@@ -645,15 +676,19 @@ static enum fz_code bind_trunc(struct special *c) { // trunc(date, unit), date_t
 }
 
 static enum fz_code bind_extract(struct special *c) {
-    static const char *const map[][2] = {{"YEAR Y YEARS YR YRS", "year"}, {"QUARTER QTR", "quarter"}, {"MONTH MON MONS MONTHS", "month"}, {"WEEK W WEEKS", "weekofyear"},
-                                         {"DAY D DAYS", "day"}, {"DOY", "dayofyear"}, {"DAYOFWEEK DOW", "dayofweek"}, {"HOUR H HOURS HR HRS", "hour"},
-                                         {"MINUTE M MIN MINS MINUTES", "minute"}};
+    static const char *const map[][2] = {
+        {"YEAR Y YEARS YR YRS", "year"}, {"QUARTER QTR", "quarter"},      {"MONTH MON MONS MONTHS", "month"},
+        {"WEEK W WEEKS", "weekofyear"},  {"DAY D DAYS", "day"},           {"DOY", "dayofyear"},
+        {"DAYOFWEEK DOW", "dayofweek"},  {"HOUR H HOURS HR HRS", "hour"}, {"MINUTE M MIN MINS MINUTES", "minute"}};
     COUNT(c, 2, 2);
     const char *field;
     FZ_RET(fz_bind_literal_text(c->b, c->args[0], "field", &field));
     const struct fz_expr *arg = c->args[1];
     if (arg->type->id == FZ_TYPE_INTERVAL_DT) {
-        const char *part = is_one(field, "DAY D DAYS") ? "day" : is_one(field, "HOUR H HOURS HR HRS") ? "hour" : is_one(field, "MINUTE M MIN MINS MINUTES") ? "minute" : NULL;
+        const char *part = is_one(field, "DAY D DAYS")                  ? "day"
+                           : is_one(field, "HOUR H HOURS HR HRS")       ? "hour"
+                           : is_one(field, "MINUTE M MIN MINS MINUTES") ? "minute"
+                                                                        : NULL;
         if (part == NULL) {
             return fz_fail(c->b->err, FZ_UNSUPPORTED, "extract(%s) of an interval is not supported", field);
         }
@@ -680,7 +715,8 @@ static enum fz_code bind_extract(struct special *c) {
         FZ_SOME(c->b, arg);
         return done(c, fz_bind_internal(c->b, iso ? "op.dow_iso" : "op.isoyear", INT, &arg, 1));
     }
-    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_EXTRACT_FIELD", "Cannot extract %s from %s", field, fz_sql_type_text(c->b->arena, arg->type));
+    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_EXTRACT_FIELD", "Cannot extract %s from %s", field,
+                        fz_sql_type_text(c->b->arena, arg->type));
 }
 
 static enum fz_code bind_to_date(struct special *c) { // to_date, to_timestamp, to_timestamp_ntz, with try_
@@ -692,7 +728,10 @@ static enum fz_code bind_to_date(struct special *c) { // to_date, to_timestamp, 
         return fz_bind_cast_checked(c->b, c->args[0], t, try_it ? FZ_CAST_TRY : FZ_CAST_ANSI, c->out);
     }
     FZ_RET(cast_arg(c, 1, STRING));
-    const char *fn = date ? (try_it ? "op.try_parse_date" : "op.parse_date") : ntz ? "op.parse_ntz" : try_it ? "op.try_parse_ts" : "op.parse_ts";
+    const char *fn = date     ? (try_it ? "op.try_parse_date" : "op.parse_date")
+                     : ntz    ? "op.parse_ntz"
+                     : try_it ? "op.try_parse_ts"
+                              : "op.parse_ts";
     return done(c, call(c, fn, t, 2));
 }
 
@@ -710,10 +749,17 @@ static enum fz_code bind_unix_timestamp(struct special *c) {
 }
 
 static enum fz_code bind_timestamp_add(struct special *c) { // timestampadd('unit', n, t)
-    static const char *const units[][3] = {{"YEAR", "to_years", "1"},       {"QUARTER", "to_months", "3"},     {"MONTH", "to_months", "1"},
-                                           {"WEEK", "to_weeks", "1"},       {"DAY", "to_days", "1"},           {"DAYOFYEAR", "to_days", "1"},
-                                           {"HOUR", "to_hours", "1"},       {"MINUTE", "to_minutes", "1"},     {"SECOND", "to_seconds", "1"},
-                                           {"MILLISECOND", "to_milliseconds", "1"}, {"MICROSECOND", "to_microseconds", "1"}};
+    static const char *const units[][3] = {{"YEAR", "to_years", "1"},
+                                           {"QUARTER", "to_months", "3"},
+                                           {"MONTH", "to_months", "1"},
+                                           {"WEEK", "to_weeks", "1"},
+                                           {"DAY", "to_days", "1"},
+                                           {"DAYOFYEAR", "to_days", "1"},
+                                           {"HOUR", "to_hours", "1"},
+                                           {"MINUTE", "to_minutes", "1"},
+                                           {"SECOND", "to_seconds", "1"},
+                                           {"MILLISECOND", "to_milliseconds", "1"},
+                                           {"MICROSECOND", "to_microseconds", "1"}};
     COUNT(c, 3, 3);
     const char *unit;
     FZ_RET(fz_bind_literal_text(c->b, c->args[0], "unit", &unit));
@@ -729,16 +775,18 @@ static enum fz_code bind_timestamp_add(struct special *c) { // timestampadd('uni
             return done(c, fz_bind_internal(c->b, "op.add_units", TIMESTAMP, args, 3));
         }
     }
-    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_PARAMETER_VALUE.DATETIME_UNIT", "%s is not a unit of time", unit);
+    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_PARAMETER_VALUE.DATETIME_UNIT", "%s is not a unit of time",
+                        unit);
 }
 
 static enum fz_code bind_timestamp_diff(struct special *c) { // timestampdiff('unit', a, b)
     static const struct {
         const char *unit, *fn, *divisor;
-    } units[] = {{"YEAR", "op.diff_months", "12"},      {"QUARTER", "op.diff_months", "3"},      {"MONTH", "op.diff_months", "1"},
-                 {"WEEK", "op.diff_abs", "604800000000"}, {"DAY", "op.diff_abs", "86400000000"},  {"HOUR", "op.diff_abs", "3600000000"},
-                 {"MINUTE", "op.diff_abs", "60000000"}, {"SECOND", "op.diff_abs", "1000000"},     {"MILLISECOND", "op.diff_abs", "1000"},
-                 {"MICROSECOND", "op.diff_abs", "1"}};
+    } units[] = {{"YEAR", "op.diff_months", "12"},       {"QUARTER", "op.diff_months", "3"},
+                 {"MONTH", "op.diff_months", "1"},       {"WEEK", "op.diff_abs", "604800000000"},
+                 {"DAY", "op.diff_abs", "86400000000"},  {"HOUR", "op.diff_abs", "3600000000"},
+                 {"MINUTE", "op.diff_abs", "60000000"},  {"SECOND", "op.diff_abs", "1000000"},
+                 {"MILLISECOND", "op.diff_abs", "1000"}, {"MICROSECOND", "op.diff_abs", "1"}};
     COUNT(c, 3, 3);
     const char *unit;
     FZ_RET(fz_bind_literal_text(c->b, c->args[0], "unit", &unit));
@@ -750,7 +798,8 @@ static enum fz_code bind_timestamp_diff(struct special *c) { // timestampdiff('u
             return done(c, fz_bind_internal(c->b, units[i].fn, LONG, args, 3));
         }
     }
-    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_PARAMETER_VALUE.DATETIME_UNIT", "%s is not a unit of time", unit);
+    return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_PARAMETER_VALUE.DATETIME_UNIT", "%s is not a unit of time",
+                        unit);
 }
 
 static enum fz_code bind_make_interval(struct special *c) {
@@ -785,9 +834,10 @@ static uint64_t type_hash(const char *base, const struct fz_type *result, const 
     return h;
 }
 
-enum fz_code fz_bind_kernel(fz_binder *b, const char *base, fz_kernel_run *run, const struct fz_type *result, const struct fz_type *const *arg_types, size_t n_args,
-                            const char **out_name) {
-    const char *name = fz_arena_printf(b->arena, "%s_%016llx", base, (unsigned long long)type_hash(base, result, arg_types, n_args));
+enum fz_code fz_bind_kernel(fz_binder *b, const char *base, fz_kernel_run *run, const struct fz_type *result,
+                            const struct fz_type *const *arg_types, size_t n_args, const char **out_name) {
+    const char *name =
+        fz_arena_printf(b->arena, "%s_%016llx", base, (unsigned long long)type_hash(base, result, arg_types, n_args));
     FZ_SOME(b, name);
     *out_name = name;
     for (size_t i = 0; i < b->n_kernels; i++) {
@@ -821,7 +871,8 @@ static enum fz_code options_text(struct special *c, size_t i, const struct fz_ex
         const struct fz_expr *m = c->args[i];
         if (m->kind != FZ_EXPR_CALL || strcmp(m->u.call.fn->name, "op.map") != 0) {
             fz_buf_dispose(&buf);
-            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_OPTIONS.NON_MAP_FUNCTION", "The options of %s must be map('key', 'value', …)", c->name);
+            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_OPTIONS.NON_MAP_FUNCTION",
+                                "The options of %s must be map('key', 'value', …)", c->name);
         }
         const struct fz_expr *keys = m->args[0], *values = m->args[1];
         for (size_t k = 0; k < keys->n_args; k++) {
@@ -850,8 +901,11 @@ static enum fz_code bind_from_json(struct special *c) {
     FZ_RET(cast_arg(c, 0, STRING));
     FZ_RET(fz_bind_literal_text(c->b, c->args[1], "schema of from_json", &ddl));
     FZ_RET(fz_sql_parse_schema(c->b->arena, fz_str_of(ddl), &type, c->b->err));
-    if (type->id != FZ_TYPE_STRUCT && type->id != FZ_TYPE_LIST && type->id != FZ_TYPE_MAP && type->id != FZ_TYPE_VARIANT) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.INVALID_JSON_SCHEMA", "from_json needs a struct, array or map, not %s", fz_sql_type_text(c->b->arena, type));
+    if (type->id != FZ_TYPE_STRUCT && type->id != FZ_TYPE_LIST && type->id != FZ_TYPE_MAP &&
+        type->id != FZ_TYPE_VARIANT) {
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.INVALID_JSON_SCHEMA",
+                                  "from_json needs a struct, array or map, not %s",
+                                  fz_sql_type_text(c->b->arena, type));
     }
     const struct fz_expr *args[3] = {c->args[0], NULL, NULL};
     FZ_RET(options_text(c, 2, &args[1]));
@@ -867,7 +921,8 @@ static enum fz_code bind_to_json(struct special *c) {
     const struct fz_expr *args[3] = {c->args[0], NULL, NULL};
     const struct fz_type *t = c->args[0]->type;
     if (t->n_fields == 0) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.INVALID_JSON_SCHEMA", "to_json needs a struct, array or map, not %s", fz_sql_type_text(c->b->arena, t));
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.INVALID_JSON_SCHEMA",
+                                  "to_json needs a struct, array or map, not %s", fz_sql_type_text(c->b->arena, t));
     }
     struct fz_buf buf = {0};
     fz_type_print_sql(&buf, t);
@@ -888,7 +943,8 @@ static enum fz_code bind_schema_of_json(struct special *c) {
 static enum fz_code bind_sentences(struct special *c) {
     COUNT(c, 1, 3);
     FZ_RET(cast_arg(c, 0, STRING));
-    const struct fz_type *words = fz_type_list(c->b->arena, 0, true, STRING), *t = words ? fz_type_list(c->b->arena, 0, true, words) : NULL;
+    const struct fz_type *words = fz_type_list(c->b->arena, 0, true, STRING),
+                         *t = words ? fz_type_list(c->b->arena, 0, true, words) : NULL;
     FZ_SOME(c->b, t);
     return done(c, call(c, "op.sentences", t, 1));
 }
@@ -896,7 +952,8 @@ static enum fz_code bind_sentences(struct special *c) {
 // Letters that Spark 3 and later refuse in a pattern: an error of the statement when the pattern is a literal.
 static enum fz_code bind_date_format(struct special *c) {
     COUNT(c, 1, 2);
-    if (c->n < 2 || c->args[1]->kind != FZ_EXPR_LITERAL || c->args[1]->u.literal->is_null || !fz_sql_is_string(c->args[1]->type)) {
+    if (c->n < 2 || c->args[1]->kind != FZ_EXPR_LITERAL || c->args[1]->u.literal->is_null ||
+        !fz_sql_is_string(c->args[1]->type)) {
         return FZ_OK;
     }
     struct fz_str p = c->args[1]->u.literal->u.bytes;
@@ -910,13 +967,16 @@ static enum fz_code bind_date_format(struct special *c) {
         if (quoted) {
             continue;
         }
-        bool text = p.ptr[i] == 'M' || p.ptr[i] == 'L' || p.ptr[i] == 'E' || p.ptr[i] == 'G' || p.ptr[i] == 'Q' || p.ptr[i] == 'q';
+        bool text = p.ptr[i] == 'M' || p.ptr[i] == 'L' || p.ptr[i] == 'E' || p.ptr[i] == 'G' || p.ptr[i] == 'Q' ||
+                    p.ptr[i] == 'q';
         if (strchr("wWuYec", p.ptr[i]) != NULL || (text && run >= 5)) {
-            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION",
+            return fz_fail_cond(c->b->err, FZ_INVALID_ARG,
+                                "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION",
                                 "The pattern '%.*s' has a letter that is not supported", (int)p.len, p.ptr);
         }
         if (strchr("nAB", p.ptr[i]) != NULL) {
-            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER", "Illegal character '%c' in the pattern '%.*s'", p.ptr[i], (int)p.len, p.ptr);
+            return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "INVALID_DATETIME_PATTERN.ILLEGAL_CHARACTER",
+                                "Illegal character '%c' in the pattern '%.*s'", p.ptr[i], (int)p.len, p.ptr);
         }
         i += text ? run - 1 : 0;
     }
@@ -938,11 +998,13 @@ static enum fz_code bind_sum(struct special *c) {
     }
     const struct fz_type *a = c->args[0]->type, *t;
     if (!fz_type_is_numeric(a) && a->id != FZ_TYPE_INTERVAL_DT && a->id != FZ_TYPE_INTERVAL_YM) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "`%s` takes numbers, not %s", c->name, fz_sql_type_text(c->b->arena, a));
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "`%s` takes numbers, not %s",
+                                  c->name, fz_sql_type_text(c->b->arena, a));
     }
     if (avg) {
         if (a->id == FZ_TYPE_DECIMAL) {
-            t = fz_type_decimal(c->b->arena, a->precision + 4 > 38 ? 38 : a->precision + 4, a->scale + 4 > 38 ? 38 : a->scale + 4);
+            t = fz_type_decimal(c->b->arena, a->precision + 4 > 38 ? 38 : a->precision + 4,
+                                a->scale + 4 > 38 ? 38 : a->scale + 4);
             return done(c, call(c, "op.avg_dec", t, 1));
         }
         if (a->id == FZ_TYPE_FLOAT) {
@@ -973,7 +1035,8 @@ static enum fz_code bind_percentile(struct special *c) {
         a = DOUBLE;
     }
     if (c->args[1]->type->id == FZ_TYPE_LIST) {
-        const struct fz_type *fractions = fz_type_list(c->b->arena, 0, true, DOUBLE), *t = fz_type_list(c->b->arena, 0, false, a);
+        const struct fz_type *fractions = fz_type_list(c->b->arena, 0, true, DOUBLE),
+                             *t = fz_type_list(c->b->arena, 0, false, a);
         if (fractions == NULL || t == NULL) {
             return FZ_BIND_NOMEM(c->b);
         }
@@ -981,7 +1044,9 @@ static enum fz_code bind_percentile(struct special *c) {
         return done(c, call(c, approx ? "op.percentile_approx_list" : "op.percentile_list", t, 2));
     }
     FZ_RET(cast_arg(c, 1, DOUBLE));
-    const char *fn = approx ? "percentile_approx" : is_one(c->name, "percentile_disc") ? "percentile_disc" : "percentile";
+    const char *fn = approx                               ? "percentile_approx"
+                     : is_one(c->name, "percentile_disc") ? "percentile_disc"
+                                                          : "percentile";
     return done(c, fz_bind_call_node(c->b, fz_func_find(fn, NULL), a, c->args, 2));
 }
 
@@ -993,7 +1058,8 @@ static enum fz_code bind_listagg(struct special *c) {
     return done(c, fz_bind_call_node(c->b, fz_func_find("listagg", NULL), STRING, c->args, c->n));
 }
 
-static enum fz_code bind_mode(struct special *c) { // mode() WITHIN GROUP (ORDER BY x): the smallest of the most frequent
+static enum fz_code
+bind_mode(struct special *c) { // mode() WITHIN GROUP (ORDER BY x): the smallest of the most frequent
     COUNT(c, 1, 2);
     return done(c, fz_bind_call_node(c->b, fz_func_find("mode", NULL), c->args[0]->type, c->args, 1));
 }
@@ -1001,9 +1067,11 @@ static enum fz_code bind_mode(struct special *c) { // mode() WITHIN GROUP (ORDER
 static enum fz_code bind_grouping(struct special *c) {
     bool id = is_one(c->name, "grouping_id");
     if (c->n == 0) {
-        return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "UNSUPPORTED_GROUPING_EXPRESSION", "grouping_id() needs its columns here");
+        return fz_fail_cond(c->b->err, FZ_INVALID_ARG, "UNSUPPORTED_GROUPING_EXPRESSION",
+                            "grouping_id() needs its columns here");
     }
-    return done(c, fz_bind_call_node(c->b, fz_func_find(id ? "grouping_id" : "grouping", NULL), id ? LONG : fz_sql_type(FZ_TYPE_BYTE), c->args, c->n));
+    return done(c, fz_bind_call_node(c->b, fz_func_find(id ? "grouping_id" : "grouping", NULL),
+                                     id ? LONG : fz_sql_type(FZ_TYPE_BYTE), c->args, c->n));
 }
 
 static enum fz_code bind_greatest(struct special *c) {
@@ -1014,7 +1082,8 @@ static enum fz_code bind_greatest(struct special *c) {
         other |= fz_type_is_numeric(c->args[i]->type);
     }
     if (text && other) {
-        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.DATA_DIFF_TYPES", "`%s` does not mix text and numbers", c->name);
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.DATA_DIFF_TYPES", "`%s` does not mix text and numbers",
+                                  c->name);
     }
     return FZ_OK; // the row of functions.def does the rest
 }
@@ -1026,7 +1095,8 @@ static enum fz_code bind_histogram(struct special *c) { // histogram_numeric(x, 
     }
     FZ_RET(cast_arg(c, 1, INT));
     struct fz_field fields[2] = {{.name = "x", .type = c->args[0]->type}, {.name = "y", .type = DOUBLE}};
-    const struct fz_type *bin = fz_type_struct(c->b->arena, fields, 2), *t = bin ? fz_type_list(c->b->arena, 0, true, bin) : NULL;
+    const struct fz_type *bin = fz_type_struct(c->b->arena, fields, 2),
+                         *t = bin ? fz_type_list(c->b->arena, 0, true, bin) : NULL;
     const struct fz_type *arg_types[2] = {fz_type_list(c->b->arena, 0, false, c->args[0]->type), INT};
     const char *kernel;
     if (t == NULL || arg_types[0] == NULL) {
@@ -1039,8 +1109,9 @@ static enum fz_code bind_histogram(struct special *c) { // histogram_numeric(x, 
 
 // ---- Iceberg's transforms: ice.system.bucket(16, x) ----
 static enum fz_code bind_transform(struct special *c) {
-    static const char *const one_arg[][2] = {{"years", "year"}, {"year", "year"}, {"months", "month"}, {"month", "month"}, {"days", "day"},
-                                             {"day", "day"},    {"hours", "hour"}, {"hour", "hour"},   {"date", "day"},    {"date_hour", "hour"}};
+    static const char *const one_arg[][2] = {
+        {"years", "year"}, {"year", "year"},  {"months", "month"}, {"month", "month"}, {"days", "day"},
+        {"day", "day"},    {"hours", "hour"}, {"hour", "hour"},    {"date", "day"},    {"date_hour", "hour"}};
     struct fz_transform t = {0};
     const struct fz_type *result;
     int64_t param = 0;
@@ -1070,7 +1141,8 @@ static enum fz_code bind_transform(struct special *c) {
     const struct fz_type *arg_types[2] = {STRING, value->type};
     const char *kernel;
     FZ_RET(fz_bind_kernel(c->b, "fz_transform", fz_kernel_transform, result, arg_types, 2, &kernel));
-    const struct fz_expr *args[3] = {fz_bind_text(c->b, fz_arena_strdup(c->b->arena, text)), value, fz_bind_text(c->b, kernel)};
+    const struct fz_expr *args[3] = {fz_bind_text(c->b, fz_arena_strdup(c->b->arena, text)), value,
+                                     fz_bind_text(c->b, kernel)};
     return done(c, fz_bind_internal(c->b, "op.transform_value", result, args, 3));
 }
 
@@ -1100,7 +1172,9 @@ static const struct handler handlers[] = {
     {"sort_array", bind_sort_array},
     {"array_join", bind_array_join},
     {"current_timestamp now current_date curdate localtimestamp", bind_now},
-    {"current_catalog current_database current_schema current_user user session_user current_timezone version input_file_name", bind_session},
+    {"current_catalog current_database current_schema current_user user session_user current_timezone version "
+     "input_file_name",
+     bind_session},
     {"typeof", bind_typeof},
     {"boolean tinyint smallint int bigint float double decimal date timestamp string binary", bind_cast_name},
     {"mod pmod", bind_mod},
@@ -1139,15 +1213,17 @@ static enum fz_code bind_trim_from(struct special *c) {
     return done(c, call(c, is_one(c->name, "ltrim") ? "op.ltrim" : "op.rtrim", STRING, 2));
 }
 
-enum fz_code fz_bind_special(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name, const struct fz_expr **args, size_t n,
-                             const struct fz_expr **out) {
+enum fz_code fz_bind_special(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const char *name,
+                             const struct fz_expr **args, size_t n, const struct fz_expr **out) {
     struct special c = {b, s, e, name, args, n, out};
     *out = NULL;
     if (e != NULL && e->text != NULL && strcmp(e->text, "FROM") == 0 && n == 2 && is_one(name, "btrim ltrim rtrim")) {
         return bind_trim_from(&c);
     }
     if (e != NULL && e->name.n == 3 && fz_strcasecmp(e->name.parts[1], "system") == 0) {
-        return is_one(name, "bucket truncate years year months month days day hours hour date date_hour") ? bind_transform(&c) : FZ_OK;
+        return is_one(name, "bucket truncate years year months month days day hours hour date date_hour")
+                   ? bind_transform(&c)
+                   : FZ_OK;
     }
     for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
         if (is_one(name, handlers[i].names)) {

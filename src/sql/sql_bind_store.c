@@ -2,10 +2,12 @@
 // Structs by field name in MERGE, UPDATE and BY NAME, by position in INSERT; NULL into a required column fails when a row is written.
 #include "sql/sql_bind_priv.h"
 
-static enum fz_code store(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, bool required, const char *path, bool by_name, const struct fz_expr **out);
+static enum fz_code store(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, bool required,
+                          const char *path, bool by_name, const struct fz_expr **out);
 
 static enum fz_code cannot_cast(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path) {
-    return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST", "Cannot write incompatible data for the column `%s`: cannot safely cast %s to %s", path,
+    return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST",
+                              "Cannot write incompatible data for the column `%s`: cannot safely cast %s to %s", path,
                               fz_sql_type_text(b->arena, v->type), fz_sql_type_text(b->arena, type));
 }
 
@@ -38,7 +40,8 @@ static bool has_required(const struct fz_type *t) {
     return false;
 }
 
-static enum fz_code store_struct(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path, bool by_name, const struct fz_expr **out) {
+static enum fz_code store_struct(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path,
+                                 bool by_name, const struct fz_expr **out) {
     const struct fz_expr **args;
     size_t n = type->n_fields, found = 0;
     const struct fz_type *from = v->type;
@@ -52,17 +55,20 @@ static enum fz_code store_struct(fz_binder *b, const struct fz_expr *v, const st
         const char *inner = fz_arena_printf(b->arena, "%s`.`%s", path, f->name);
         FZ_SOME(b, inner);
         if (at >= from->n_fields) {
-            return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA", "Cannot find data for the output column `%s`", inner);
+            return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA",
+                                      "Cannot find data for the output column `%s`", inner);
         }
         found++;
         bool literal_struct = v->kind == FZ_EXPR_CALL && strcmp(v->u.call.fn->name, "op.struct") == 0;
         const struct fz_expr *part = literal_struct ? v->args[at] : fz_bind_field_ix(b, v, at);
         FZ_SOME(b, part);
         // fields of a NULL struct are NULL: only the fields of a present one must not be
-        FZ_RET(store(b, part, f->type, f->required && (literal_struct || from->fields[at].required == false), inner, by_name, &args[i + 1]));
+        FZ_RET(store(b, part, f->type, f->required && (literal_struct || from->fields[at].required == false), inner,
+                     by_name, &args[i + 1]));
     }
     if (from->n_fields > found) {
-        return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_STRUCT_FIELDS", "Cannot write extra fields to the struct `%s`", path);
+        return fz_bind_type_error(b, "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_STRUCT_FIELDS",
+                                  "Cannot write extra fields to the struct `%s`", path);
     }
     if (v->nullable) {
         args[0] = fz_expr_op(b->arena, FZ_EXPR_IS_NULL, fz_sql_type(FZ_TYPE_BOOLEAN), &v, 1);
@@ -74,20 +80,23 @@ static enum fz_code store_struct(fz_binder *b, const struct fz_expr *v, const st
     return FZ_OK;
 }
 
-static enum fz_code store_list(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path, bool by_name, const struct fz_expr **out) {
+static enum fz_code store_list(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path,
+                               bool by_name, const struct fz_expr **out) {
     const char *name, *inner = fz_arena_printf(b->arena, "%s`.`element", path);
     const struct fz_expr *var = fz_bind_variable(b, v->type->fields[0].type, &name), *body;
     if (var == NULL || inner == NULL) {
         return FZ_BIND_NOMEM(b);
     }
-    FZ_RET(store(b, var, type->fields[0].type, type->fields[0].required && !v->type->fields[0].required, inner, by_name, &body));
+    FZ_RET(store(b, var, type->fields[0].type, type->fields[0].required && !v->type->fields[0].required, inner, by_name,
+                 &body));
     const struct fz_expr *args[2] = {v, fz_bind_lambda_node(b, body, &name, 1)};
     *out = args[1] ? fz_bind_internal(b, "op.transform", type, args, 2) : NULL;
     FZ_SOME(b, *out);
     return FZ_OK;
 }
 
-static enum fz_code store_map(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path, bool by_name, const struct fz_expr **out) {
+static enum fz_code store_map(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, const char *path,
+                              bool by_name, const struct fz_expr **out) {
     const struct fz_expr *entries, *kv[2];
     const char *name, *names[2] = {"key", "value"};
     FZ_RET(fz_bind_function(b, "map_entries", &v, 1, &entries));
@@ -99,7 +108,8 @@ static enum fz_code store_map(fz_binder *b, const struct fz_expr *v, const struc
         if (part == NULL || inner == NULL) {
             return FZ_BIND_NOMEM(b);
         }
-        FZ_RET(store(b, part, type->fields[i].type, type->fields[i].required && i == 1 && !v->type->fields[1].required, inner, by_name, &kv[i]));
+        FZ_RET(store(b, part, type->fields[i].type, type->fields[i].required && i == 1 && !v->type->fields[1].required,
+                     inner, by_name, &kv[i]));
     }
     const struct fz_expr *pair = fz_bind_struct(b, names, kv, 2), *list;
     FZ_SOME(b, pair);
@@ -112,10 +122,13 @@ static enum fz_code store_map(fz_binder *b, const struct fz_expr *v, const struc
     return FZ_OK;
 }
 
-static enum fz_code store(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, bool required, const char *path, bool by_name, const struct fz_expr **out) {
+static enum fz_code store(fz_binder *b, const struct fz_expr *v, const struct fz_type *type, bool required,
+                          const char *path, bool by_name, const struct fz_expr **out) {
     const char *policy = b->env->setting ? b->env->setting(b->env->ctx, "spark.sql.storeAssignmentPolicy") : NULL;
     if (policy != NULL && fz_strcasecmp(policy, "LEGACY") == 0) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1000", "LEGACY store assignment policy is disallowed for tables of this catalog; set spark.sql.storeAssignmentPolicy to ANSI");
+        return fz_fail_cond(b->err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1000",
+                            "LEGACY store assignment policy is disallowed for tables of this catalog; set "
+                            "spark.sql.storeAssignmentPolicy to ANSI");
     }
     bool strict = policy != NULL && fz_strcasecmp(policy, "STRICT") == 0;
     if (++b->depth > FZ_BIND_MAX_DEPTH) {
@@ -149,16 +162,19 @@ static enum fz_code store(fz_binder *b, const struct fz_expr *v, const struct fz
     return rc;
 }
 
-enum fz_code fz_bind_store(fz_binder *b, const struct fz_expr *value, const struct fz_field *column, bool by_name, const struct fz_expr **out) {
+enum fz_code fz_bind_store(fz_binder *b, const struct fz_expr *value, const struct fz_field *column, bool by_name,
+                           const struct fz_expr **out) {
     return store(b, value, column->type, column->required, column->name, by_name, out);
 }
 
 const struct fz_expr *fz_bind_default(fz_binder *b, const struct fz_field *column) {
-    return column->write_default != NULL ? fz_sql_literal(b->arena, column->write_default) : fz_bind_null(b, column->type);
+    return column->write_default != NULL ? fz_sql_literal(b->arena, column->write_default)
+                                         : fz_bind_null(b, column->type);
 }
 
-enum fz_code fz_sql_store_cast(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_expr *value, const struct fz_type *type, const char *column,
-                               const struct fz_expr **out, struct fz_err *err) {
+enum fz_code fz_sql_store_cast(struct fz_arena *arena, const struct fz_sql_env *env, const struct fz_expr *value,
+                               const struct fz_type *type, const char *column, const struct fz_expr **out,
+                               struct fz_err *err) {
     fz_binder b = {.arena = arena, .env = env, .err = err};
     return store(&b, value, type, false, column, true, out);
 }

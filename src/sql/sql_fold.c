@@ -48,8 +48,9 @@ bool fz_expr_same(const struct fz_expr *a, const struct fz_expr *b) {
     case FZ_EXPR_CALL:
     case FZ_EXPR_AGGREGATE:
     case FZ_EXPR_WINDOW:
-        if (a->u.call.fn != b->u.call.fn || a->u.call.distinct != b->u.call.distinct || a->u.call.ignore_nulls != b->u.call.ignore_nulls ||
-            a->u.call.window != b->u.call.window || (a->u.call.fn->flags & FZ_FN_NONDET) || (a->u.call.filter == NULL) != (b->u.call.filter == NULL) ||
+        if (a->u.call.fn != b->u.call.fn || a->u.call.distinct != b->u.call.distinct ||
+            a->u.call.ignore_nulls != b->u.call.ignore_nulls || a->u.call.window != b->u.call.window ||
+            (a->u.call.fn->flags & FZ_FN_NONDET) || (a->u.call.filter == NULL) != (b->u.call.filter == NULL) ||
             (a->u.call.filter != NULL && !fz_expr_same(a->u.call.filter, b->u.call.filter))) {
             return false;
         }
@@ -285,8 +286,8 @@ const struct fz_expr *fz_sql_fold(struct fz_arena *arena, const struct fz_expr *
 
 // ---- what pruning gets ----
 static bool is_compare(enum fz_expr_kind kind) {
-    return kind == FZ_EXPR_EQ || kind == FZ_EXPR_NE || kind == FZ_EXPR_LT || kind == FZ_EXPR_LE || kind == FZ_EXPR_GT || kind == FZ_EXPR_GE ||
-           kind == FZ_EXPR_NULL_EQ;
+    return kind == FZ_EXPR_EQ || kind == FZ_EXPR_NE || kind == FZ_EXPR_LT || kind == FZ_EXPR_LE || kind == FZ_EXPR_GT ||
+           kind == FZ_EXPR_GE || kind == FZ_EXPR_NULL_EQ;
 }
 static enum fz_expr_kind mirrored(enum fz_expr_kind kind) {
     switch ((int)kind) {
@@ -307,7 +308,8 @@ static enum fz_expr_kind mirrored(enum fz_expr_kind kind) {
 static bool unwrap(struct fz_arena *arena, const struct fz_expr **column, const struct fz_expr **literal) {
     const struct fz_expr *cast = *column, *inner = cast->n_args == 1 ? cast->args[0] : NULL;
     const struct fz_value *v = (*literal)->u.literal;
-    if (cast->kind != FZ_EXPR_CAST || cast->u.cast == FZ_CAST_TRY || (inner->kind != FZ_EXPR_COLUMN && inner->kind != FZ_EXPR_FIELD)) {
+    if (cast->kind != FZ_EXPR_CAST || cast->u.cast == FZ_CAST_TRY ||
+        (inner->kind != FZ_EXPR_COLUMN && inner->kind != FZ_EXPR_FIELD)) {
         return false;
     }
     const struct fz_type *to = inner->type;
@@ -327,15 +329,17 @@ static bool unwrap(struct fz_arena *arena, const struct fz_expr **column, const 
         back.u.i64 = (int64_t)v->u.f64;
     } else if (to->id == FZ_TYPE_DECIMAL && v->type->id == FZ_TYPE_DECIMAL) {
         __int128 shrunk, again;
-        if (!fz_decimal_rescale(fz_i128_get(v->u.i128), v->type->scale, to->scale, &shrunk) || fz_decimal_digits(shrunk) > to->precision ||
+        if (!fz_decimal_rescale(fz_i128_get(v->u.i128), v->type->scale, to->scale, &shrunk) ||
+            fz_decimal_digits(shrunk) > to->precision ||
             !fz_decimal_rescale(shrunk, to->scale, v->type->scale, &again) || again != fz_i128_get(v->u.i128)) {
             return false;
         }
         back.u.i128 = fz_i128_of(shrunk);
     } else if (fz_type_is_integer(to) && v->type->id == FZ_TYPE_DECIMAL) {
         __int128 whole, again;
-        if (!fz_decimal_rescale(fz_i128_get(v->u.i128), v->type->scale, 0, &whole) || !fz_decimal_rescale(whole, 0, v->type->scale, &again) ||
-            again != fz_i128_get(v->u.i128) || whole > INT64_MAX || whole < INT64_MIN || !in_range(to->id, (int64_t)whole)) {
+        if (!fz_decimal_rescale(fz_i128_get(v->u.i128), v->type->scale, 0, &whole) ||
+            !fz_decimal_rescale(whole, 0, v->type->scale, &again) || again != fz_i128_get(v->u.i128) ||
+            whole > INT64_MAX || whole < INT64_MIN || !in_range(to->id, (int64_t)whole)) {
             return false;
         }
         back.u.i64 = (int64_t)whole;
@@ -383,7 +387,8 @@ static const struct fz_expr *prune_like(struct fz_arena *arena, const struct fz_
     if (v.u.bytes.ptr == NULL || args[1] == NULL) {
         return e;
     }
-    const struct fz_expr *start = fz_expr_op(arena, n == p.len ? FZ_EXPR_EQ : FZ_EXPR_STARTS_WITH, fz_sql_type(FZ_TYPE_BOOLEAN), args, 2);
+    const struct fz_expr *start =
+        fz_expr_op(arena, n == p.len ? FZ_EXPR_EQ : FZ_EXPR_STARTS_WITH, fz_sql_type(FZ_TYPE_BOOLEAN), args, 2);
     return start ? start : e;
 }
 
@@ -391,10 +396,12 @@ const struct fz_expr *fz_sql_prune_form(struct fz_arena *arena, const struct fz_
     if (is_compare(e->kind)) {
         return prune_compare(arena, e);
     }
-    if (e->kind == FZ_EXPR_CALL && strcmp(e->u.call.fn->name, "op.like") == 0 && e->args[1]->kind == FZ_EXPR_LITERAL && !e->args[1]->u.literal->is_null) {
+    if (e->kind == FZ_EXPR_CALL && strcmp(e->u.call.fn->name, "op.like") == 0 && e->args[1]->kind == FZ_EXPR_LITERAL &&
+        !e->args[1]->u.literal->is_null) {
         return prune_like(arena, e);
     }
-    if (e->kind == FZ_EXPR_CALL && strcmp(e->u.call.fn->name, "startswith") == 0 && e->args[1]->kind == FZ_EXPR_LITERAL && !e->args[1]->u.literal->is_null) {
+    if (e->kind == FZ_EXPR_CALL && strcmp(e->u.call.fn->name, "startswith") == 0 &&
+        e->args[1]->kind == FZ_EXPR_LITERAL && !e->args[1]->u.literal->is_null) {
         const struct fz_expr *out = fz_expr_op(arena, FZ_EXPR_STARTS_WITH, e->type, e->args, 2);
         return out ? out : e;
     }
@@ -402,7 +409,8 @@ const struct fz_expr *fz_sql_prune_form(struct fz_arena *arena, const struct fz_
         const struct fz_expr **args = fz_arena_array(arena, e->n_args, sizeof *args);
         for (size_t i = 0; args != NULL && i < e->n_args; i++) {
             // under NOT a start of text would prune too much
-            args[i] = e->kind == FZ_EXPR_NOT && !is_compare(e->args[i]->kind) ? e->args[i] : fz_sql_prune_form(arena, e->args[i]);
+            args[i] = e->kind == FZ_EXPR_NOT && !is_compare(e->args[i]->kind) ? e->args[i]
+                                                                              : fz_sql_prune_form(arena, e->args[i]);
         }
         const struct fz_expr *out = args ? fz_expr_op(arena, e->kind, e->type, args, e->n_args) : NULL;
         return out ? out : e;

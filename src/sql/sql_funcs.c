@@ -43,8 +43,13 @@ static const struct fz_func *find(const char *name, unsigned internal, size_t *n
 
 const struct fz_func *fz_func_find(const char *name, size_t *n_rows) {
     // synonyms of the same rows
-    static const char *const synonyms[][2] = {{"substr", "substring"}, {"ceiling", "ceil"}, {"char_len", "char_length"}, {"regexp_match", "rlike"},
-                                              {"date_part", "extract"}, {"datepart", "extract"}, {"approx_distinct", "approx_count_distinct"}};
+    static const char *const synonyms[][2] = {{"substr", "substring"},
+                                              {"ceiling", "ceil"},
+                                              {"char_len", "char_length"},
+                                              {"regexp_match", "rlike"},
+                                              {"date_part", "extract"},
+                                              {"datepart", "extract"},
+                                              {"approx_distinct", "approx_count_distinct"}};
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
         if (fz_strcasecmp(name, synonyms[i][0]) == 0) {
             name = synonyms[i][1];

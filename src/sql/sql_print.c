@@ -110,7 +110,8 @@ static enum fz_code print_literal(struct fz_buf *out, const struct fz_value *v, 
         fz_buf_puts(out, "'::BLOB");
         return FZ_OK;
     default:
-        return fz_fail(err, FZ_UNSUPPORTED, "a literal of type number %d cannot be handed to the engine", (int)v->type->id);
+        return fz_fail(err, FZ_UNSUPPORTED, "a literal of type number %d cannot be handed to the engine",
+                       (int)v->type->id);
     }
 }
 
@@ -138,8 +139,8 @@ static void print_ulp(struct fz_buf *out, int scale) {
     fz_buf_printf(out, "1'::DECIMAL(%d,%d)", scale, scale);
 }
 
-static enum fz_code print_orders(struct fz_buf *out, const struct fz_sql_order *order, size_t n, bool ordinals, bool distinct, int depth,
-                                 struct fz_err *err) {
+static enum fz_code print_orders(struct fz_buf *out, const struct fz_sql_order *order, size_t n, bool ordinals,
+                                 bool distinct, int depth, struct fz_err *err) {
     for (size_t i = 0; i < n; i++) {
         fz_buf_puts(out, i ? ", " : "");
         bool floating = order[i].expr->type->id == FZ_TYPE_DOUBLE || order[i].expr->type->id == FZ_TYPE_FLOAT;
@@ -161,18 +162,24 @@ static enum fz_code print_orders(struct fz_buf *out, const struct fz_sql_order *
                 FZ_RET(fz_print_expr(out, order[i].expr, depth, err));
             }
         }
-        fz_buf_printf(out, " %s NULLS %s", order[i].descending ? "DESC" : "ASC", order[i].nulls_last ? "LAST" : "FIRST");
+        fz_buf_printf(out, " %s NULLS %s", order[i].descending ? "DESC" : "ASC",
+                      order[i].nulls_last ? "LAST" : "FIRST");
     }
     return FZ_OK;
 }
-enum fz_code fz_print_order_list(struct fz_buf *out, const struct fz_sql_order *order, size_t n, bool distinct, int depth, struct fz_err *err) {
+enum fz_code fz_print_order_list(struct fz_buf *out, const struct fz_sql_order *order, size_t n, bool distinct,
+                                 int depth, struct fz_err *err) {
     return print_orders(out, order, n, true, distinct, depth, err);
 }
 
-static enum fz_code print_frame_bound(struct fz_buf *out, const struct fz_sql_bound_frame *at, bool range, int depth, struct fz_err *err) {
-    static const char *const words[] = {"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"};
+static enum fz_code print_frame_bound(struct fz_buf *out, const struct fz_sql_bound_frame *at, bool range, int depth,
+                                      struct fz_err *err) {
+    static const char *const words[] = {"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING",
+                                        "UNBOUNDED FOLLOWING"};
     if (at->expr != NULL) {
-        const char *wrap = range && at->expr->type->id == FZ_TYPE_INTERVAL_DT ? "to_microseconds" : range && at->expr->type->id == FZ_TYPE_INTERVAL_YM ? "to_months" : "";
+        const char *wrap = range && at->expr->type->id == FZ_TYPE_INTERVAL_DT   ? "to_microseconds"
+                           : range && at->expr->type->id == FZ_TYPE_INTERVAL_YM ? "to_months"
+                                                                                : "";
         fz_buf_printf(out, "%s(", wrap);
         FZ_RET(fz_print_expr(out, at->expr, depth, err));
         fz_buf_puts(out, ") ");
@@ -234,9 +241,11 @@ static struct fz_str raw_text(const struct fz_expr *e) {
 }
 
 // The lambda's body with other names for its variables, outside quotes: {L:a:b}.
-static void print_renamed(struct fz_buf *out, const struct fz_expr *lambda, const char *body, const char *names, size_t names_len) {
+static void print_renamed(struct fz_buf *out, const struct fz_expr *lambda, const char *body, const char *names,
+                          size_t names_len) {
     const char *colon = memchr(names, ':', names_len);
-    struct fz_str to[2] = {{names, colon ? (size_t)(colon - names) : names_len}, {colon ? colon + 1 : names, colon ? names_len - (size_t)(colon + 1 - names) : names_len}};
+    struct fz_str to[2] = {{names, colon ? (size_t)(colon - names) : names_len},
+                           {colon ? colon + 1 : names, colon ? names_len - (size_t)(colon + 1 - names) : names_len}};
     bool quoted = false;
     for (const char *p = body; *p; p++) {
         quoted = *p == '\'' ? !quoted : quoted;
@@ -334,7 +343,8 @@ static enum fz_code expand_token(struct fz_buf *out, const char *k, size_t n, st
     } else if (IS("o")) {
         if (e->kind == FZ_EXPR_AGGREGATE && e->u.call.window != NULL && e->u.call.window->n_order_by > 0) {
             fz_buf_puts(out, " ORDER BY ");
-            return print_orders(out, e->u.call.window->order_by, e->u.call.window->n_order_by, false, false, c->depth, c->err);
+            return print_orders(out, e->u.call.window->order_by, e->u.call.window->n_order_by, false, false, c->depth,
+                                c->err);
         }
     } else if (n > 2 && k[0] == 'L' && k[1] == ':') {
         struct fz_buf body = {0};
@@ -380,7 +390,8 @@ static int uses_of(const char *t, size_t ix, size_t n_args) {
     int n = 0;
     for (const char *p = strchr(t, '{'); p != NULL; p = strchr(p + 1, '{')) {
         n += (size_t)(p[1] - '0') == ix && p[2] != '*' ? 1 : 0;
-        n += strncmp(p, "{nn}", 4) == 0 || p[1] == '*' || (p[1] >= '0' && p[1] <= '9' && p[2] == '*' && (size_t)(p[1] - '0') <= ix);
+        n += strncmp(p, "{nn}", 4) == 0 || p[1] == '*' ||
+             (p[1] >= '0' && p[1] <= '9' && p[2] == '*' && (size_t)(p[1] - '0') <= ix);
     }
     return n + (*t == '@' ? 1 : 0) + (n_args == 0);
 }
@@ -415,7 +426,8 @@ static bool is_volatile(const struct fz_expr *e) {
 static bool bind_once(struct fz_buf *out, struct call_text *c, const char *t) {
     bool needed = false;
     for (size_t i = 0; i < c->e->n_args; i++) {
-        needed |= can_be_bound(c->e->args[i]) && uses_of(t, i, 1) > 1 && (c->args[i].len > LET_ABOVE || is_volatile(c->e->args[i]));
+        needed |= can_be_bound(c->e->args[i]) && uses_of(t, i, 1) > 1 &&
+                  (c->args[i].len > LET_ABOVE || is_volatile(c->e->args[i]));
     }
     if (!needed || c->e->kind != FZ_EXPR_CALL) {
         return false;
@@ -495,7 +507,8 @@ static enum fz_code print_call(struct fz_buf *out, const struct fz_expr *e, int 
     return rc;
 }
 
-static enum fz_code print_infix(struct fz_buf *out, const struct fz_expr *e, const char *op, int depth, struct fz_err *err) {
+static enum fz_code print_infix(struct fz_buf *out, const struct fz_expr *e, const char *op, int depth,
+                                struct fz_err *err) {
     fz_buf_putc(out, '(');
     for (size_t i = 0; i < e->n_args; i++) {
         fz_buf_puts(out, i ? op : "");
@@ -544,7 +557,8 @@ static enum fz_code print_cast_node(struct fz_buf *out, const struct fz_expr *e,
     enum fz_code rc = fz_print_expr(&arg, e->args[0], depth, err);
     rc = rc == FZ_OK ? fz_buf_check(&arg, err) : rc;
     if (rc == FZ_OK) {
-        rc = fz_print_cast_text(out, (struct fz_str){arg.ptr, arg.len}, e->args[0]->type, e->type, e->u.cast, depth, err);
+        rc = fz_print_cast_text(out, (struct fz_str){arg.ptr, arg.len}, e->args[0]->type, e->type, e->u.cast, depth,
+                                err);
     }
     fz_buf_dispose(&arg);
     return rc;

@@ -8,8 +8,8 @@
 struct form { // how one pair of types is cast
     struct fz_buf text;
     const char *condition; // NULL: cannot fail, or the native form raises by itself
-    bool native;           // `text` raises by itself; with TRY_ in front of its CAST it gives NULL
-    bool number_check;     // text to decimal: two conditions
+    bool native; // `text` raises by itself; with TRY_ in front of its CAST it gives NULL
+    bool number_check; // text to decimal: two conditions
 };
 
 static bool is_integer(const struct fz_type *t) {
@@ -28,7 +28,8 @@ static bool is_ntz(const struct fz_type *t) {
 static void type(struct fz_buf *out, const struct fz_type *t) {
     fz_duck_type_print(out, t);
 }
-static void cast_to(struct fz_buf *out, const char *word, const char *open, struct fz_str x, const char *close, const struct fz_type *t) {
+static void cast_to(struct fz_buf *out, const char *word, const char *open, struct fz_str x, const char *close,
+                    const struct fz_type *t) {
     fz_buf_printf(out, "%s(%s", word, open);
     fz_buf_append(out, x.ptr, x.len);
     fz_buf_printf(out, "%s AS ", close);
@@ -121,7 +122,8 @@ static bool to_text(struct form *f, struct fz_str x, const struct fz_type *from)
     case FZ_TYPE_DECIMAL:
         if (from->precision == from->scale && from->precision < 38) { // DuckDB prints .05
             fz_buf_puts(&f->text, "CAST(");
-            cast_to(&f->text, "CAST", "", x, "", &(struct fz_type){.id = FZ_TYPE_DECIMAL, .precision = from->precision + 1, .scale = from->scale});
+            cast_to(&f->text, "CAST", "", x, "",
+                    &(struct fz_type){.id = FZ_TYPE_DECIMAL, .precision = from->precision + 1, .scale = from->scale});
             fz_buf_puts(&f->text, " AS VARCHAR)");
         } else {
             cast_to(&f->text, "CAST", "", x, "", string);
@@ -159,7 +161,8 @@ static bool to_text(struct form *f, struct fz_str x, const struct fz_type *from)
     }
 }
 
-static bool number_to_number(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to, const char *cast) {
+static bool number_to_number(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to,
+                             const char *cast) {
     f->native = true;
     f->condition = to->id == FZ_TYPE_DECIMAL ? "NUMERIC_VALUE_OUT_OF_RANGE" : "CAST_OVERFLOW";
     if (is_integer(to)) {
@@ -237,14 +240,16 @@ static bool to_tz(struct form *f, struct fz_str x, const struct fz_type *from) {
     }
     if (is_float(from) || from->id == FZ_TYPE_DECIMAL) {
         fz_buf_puts(&f->text, "make_timestamptz(");
-        cast_to(&f->text, "CAST", "trunc(", x, is_float(from) ? " * 1000000)" : " * 1000000::DECIMAL(7,0))", fz_sql_type(FZ_TYPE_LONG));
+        cast_to(&f->text, "CAST", "trunc(", x, is_float(from) ? " * 1000000)" : " * 1000000::DECIMAL(7,0))",
+                fz_sql_type(FZ_TYPE_LONG));
         fz_buf_putc(&f->text, ')');
         return true;
     }
     return false;
 }
 
-static bool atomic_form(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to, const char *cast) {
+static bool atomic_form(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to,
+                        const char *cast) {
     if (from->id == FZ_TYPE_STRING && to->id != FZ_TYPE_STRING) {
         return from_text(f, x, to, cast);
     }
@@ -270,11 +275,13 @@ static bool atomic_form(struct form *f, struct fz_str x, const struct fz_type *f
     if (is_tz(from) && !is_tz(to)) {
         return from_tz(f, x, to, cast);
     }
-    if ((from->id == FZ_TYPE_DATE || is_ntz(from) || is_tz(from)) && (to->id == FZ_TYPE_DATE || is_ntz(to) || is_tz(to))) {
+    if ((from->id == FZ_TYPE_DATE || is_ntz(from) || is_tz(from)) &&
+        (to->id == FZ_TYPE_DATE || is_ntz(to) || is_tz(to))) {
         cast_to(&f->text, "CAST", "", x, "", to);
         return true;
     }
-    if (from->id == to->id || (fz_sql_is_binary(from) && fz_sql_is_binary(to))) { // intervals of another range, fixed and binary
+    if (from->id == to->id ||
+        (fz_sql_is_binary(from) && fz_sql_is_binary(to))) { // intervals of another range, fixed and binary
         fz_buf_append(&f->text, x.ptr, x.len);
         return true;
     }
@@ -309,7 +316,8 @@ static bool atomic_form(struct form *f, struct fz_str x, const struct fz_type *f
 
 static bool same_layout(const struct fz_type *a, const struct fz_type *b) { // what DuckDB sees is the same
     if (a->n_fields == 0 || b->n_fields == 0) {
-        return fz_type_equal(a, b, false, false) || (fz_sql_is_binary(a) && fz_sql_is_binary(b)) || (a->id == b->id && a->id >= FZ_TYPE_INTERVAL_DT);
+        return fz_type_equal(a, b, false, false) || (fz_sql_is_binary(a) && fz_sql_is_binary(b)) ||
+               (a->id == b->id && a->id >= FZ_TYPE_INTERVAL_DT);
     }
     if (a->id != b->id || a->n_fields != b->n_fields) {
         return false;
@@ -322,8 +330,8 @@ static bool same_layout(const struct fz_type *a, const struct fz_type *b) { // w
     return true;
 }
 
-static enum fz_code nested_cast(struct fz_buf *out, struct fz_str x, const struct fz_type *from, const struct fz_type *to, enum fz_cast_mode mode, int depth,
-                                struct fz_err *err) {
+static enum fz_code nested_cast(struct fz_buf *out, struct fz_str x, const struct fz_type *from,
+                                const struct fz_type *to, enum fz_cast_mode mode, int depth, struct fz_err *err) {
     char var[24], part[96];
     snprintf(var, sizeof var, "fz_c%d", depth);
     if (to->id == FZ_TYPE_LIST) {
@@ -339,10 +347,12 @@ static enum fz_code nested_cast(struct fz_buf *out, struct fz_str x, const struc
         fz_buf_append(out, x.ptr, x.len);
         fz_buf_printf(out, "), lambda %s: struct_pack(k := ", var);
         snprintf(part, sizeof part, "%s.key", var);
-        FZ_RET(fz_print_cast_text(out, fz_str_of(part), from->fields[0].type, to->fields[0].type, mode, depth + 1, err));
+        FZ_RET(
+            fz_print_cast_text(out, fz_str_of(part), from->fields[0].type, to->fields[0].type, mode, depth + 1, err));
         fz_buf_puts(out, ", v := ");
         snprintf(part, sizeof part, "%s.value", var);
-        FZ_RET(fz_print_cast_text(out, fz_str_of(part), from->fields[1].type, to->fields[1].type, mode, depth + 1, err));
+        FZ_RET(
+            fz_print_cast_text(out, fz_str_of(part), from->fields[1].type, to->fields[1].type, mode, depth + 1, err));
         fz_buf_puts(out, ")))");
         return FZ_OK;
     }
@@ -353,13 +363,15 @@ static enum fz_code nested_cast(struct fz_buf *out, struct fz_str x, const struc
     for (size_t i = 0; i < to->n_fields; i++) {
         fz_buf_printf(out, "%sf%zu := ", i ? ", " : "", i + 1);
         snprintf(part, sizeof part, "struct_extract(%s, 'f%zu')", var, i + 1);
-        FZ_RET(fz_print_cast_text(out, fz_str_of(part), from->fields[i].type, to->fields[i].type, mode, depth + 1, err));
+        FZ_RET(
+            fz_print_cast_text(out, fz_str_of(part), from->fields[i].type, to->fields[i].type, mode, depth + 1, err));
     }
     fz_buf_puts(out, ") END), 1)");
     return FZ_OK;
 }
 
-static void with_error(struct fz_buf *out, const struct form *f, struct fz_str x, const struct fz_type *to, const char *condition) {
+static void with_error(struct fz_buf *out, const struct form *f, struct fz_str x, const struct fz_type *to,
+                       const char *condition) {
     fz_buf_puts(out, "coalesce(");
     fz_buf_append(out, f->text.ptr, f->text.len);
     fz_buf_puts(out, ", CASE WHEN ");
@@ -375,8 +387,8 @@ static void with_error(struct fz_buf *out, const struct form *f, struct fz_str x
     fz_buf_puts(out, " END)");
 }
 
-static enum fz_code atomic_cast(struct fz_buf *out, struct fz_str x, const struct fz_type *from, const struct fz_type *to, enum fz_cast_mode mode, int depth,
-                                struct fz_err *err) {
+static enum fz_code atomic_cast(struct fz_buf *out, struct fz_str x, const struct fz_type *from,
+                                const struct fz_type *to, enum fz_cast_mode mode, int depth, struct fz_err *err) {
     struct form f = {0};
     char var[24];
     enum fz_code rc = FZ_OK;
@@ -418,8 +430,8 @@ static enum fz_code atomic_cast(struct fz_buf *out, struct fz_str x, const struc
     return rc;
 }
 
-enum fz_code fz_print_cast_text(struct fz_buf *out, struct fz_str x, const struct fz_type *from, const struct fz_type *to, enum fz_cast_mode mode, int depth,
-                                struct fz_err *err) {
+enum fz_code fz_print_cast_text(struct fz_buf *out, struct fz_str x, const struct fz_type *from,
+                                const struct fz_type *to, enum fz_cast_mode mode, int depth, struct fz_err *err) {
     if (depth > 1000) {
         return fz_fail(err, FZ_LIMIT, "the statement is nested too deeply");
     }

@@ -15,7 +15,8 @@ bool fz_sql_is_null(const struct fz_type *t) {
     return t->id == FZ_TYPE_UNKNOWN;
 }
 static bool is_timestamp(const struct fz_type *t) {
-    return t->id == FZ_TYPE_TIMESTAMP || t->id == FZ_TYPE_TIMESTAMPTZ || t->id == FZ_TYPE_TIMESTAMP_NS || t->id == FZ_TYPE_TIMESTAMPTZ_NS;
+    return t->id == FZ_TYPE_TIMESTAMP || t->id == FZ_TYPE_TIMESTAMPTZ || t->id == FZ_TYPE_TIMESTAMP_NS ||
+           t->id == FZ_TYPE_TIMESTAMPTZ_NS;
 }
 static bool is_tz(const struct fz_type *t) {
     return t->id == FZ_TYPE_TIMESTAMPTZ || t->id == FZ_TYPE_TIMESTAMPTZ_NS;
@@ -133,7 +134,8 @@ const struct fz_type *fz_sql_common_type(struct fz_arena *arena, const struct fz
         if (ra && rb) {
             return ra >= rb ? a : b;
         }
-        bool da = a->id == FZ_TYPE_DOUBLE || a->id == FZ_TYPE_FLOAT, db = b->id == FZ_TYPE_DOUBLE || b->id == FZ_TYPE_FLOAT;
+        bool da = a->id == FZ_TYPE_DOUBLE || a->id == FZ_TYPE_FLOAT,
+             db = b->id == FZ_TYPE_DOUBLE || b->id == FZ_TYPE_FLOAT;
         if (da || db) {
             return fz_sql_type(FZ_TYPE_DOUBLE);
         }
@@ -211,11 +213,13 @@ enum fz_cast_rule fz_sql_can_cast(const struct fz_type *from, const struct fz_ty
         return fz_sql_is_binary(to) ? FZ_CAST_CONF : to->id == FZ_TYPE_DATE ? FZ_CAST_SUGGEST : FZ_CAST_NO;
     case FZ_TYPE_FLOAT:
     case FZ_TYPE_DOUBLE:
-        return to_number || to->id == FZ_TYPE_BOOLEAN || is_tz(to) ? FZ_CAST_OK : to->id == FZ_TYPE_DATE ? FZ_CAST_SUGGEST : FZ_CAST_NO;
+        return to_number || to->id == FZ_TYPE_BOOLEAN || is_tz(to) ? FZ_CAST_OK
+               : to->id == FZ_TYPE_DATE                            ? FZ_CAST_SUGGEST
+                                                                   : FZ_CAST_NO;
     case FZ_TYPE_DECIMAL:
         return to_number || to->id == FZ_TYPE_BOOLEAN || is_tz(to) || to->id == FZ_TYPE_INTERVAL_DT ? FZ_CAST_OK
-               : to->id == FZ_TYPE_DATE                                                            ? FZ_CAST_SUGGEST
-                                                                                                   : FZ_CAST_NO;
+               : to->id == FZ_TYPE_DATE                                                             ? FZ_CAST_SUGGEST
+                                                                                                    : FZ_CAST_NO;
     case FZ_TYPE_BOOLEAN:
         return to_number ? FZ_CAST_OK : FZ_CAST_NO;
     case FZ_TYPE_DATE:
@@ -288,7 +292,8 @@ bool fz_sql_can_store(const struct fz_type *from, const struct fz_type *to) {
     if (fz_sql_is_binary(from) && fz_sql_is_binary(to)) {
         return true;
     }
-    bool time_from = from->id == FZ_TYPE_DATE || is_timestamp(from), time_to = to->id == FZ_TYPE_DATE || is_timestamp(to);
+    bool time_from = from->id == FZ_TYPE_DATE || is_timestamp(from),
+         time_to = to->id == FZ_TYPE_DATE || is_timestamp(to);
     if (time_from && time_to) {
         return true;
     }
@@ -329,14 +334,16 @@ bool fz_sql_implicit_cast(const struct fz_type *from, const struct fz_type *to) 
     if (fz_sql_is_binary(from) && fz_sql_is_binary(to)) {
         return true;
     }
-    bool time_from = from->id == FZ_TYPE_DATE || is_timestamp(from), time_to = to->id == FZ_TYPE_DATE || is_timestamp(to);
+    bool time_from = from->id == FZ_TYPE_DATE || is_timestamp(from),
+         time_to = to->id == FZ_TYPE_DATE || is_timestamp(to);
     return time_from && time_to;
 }
 
 const char *fz_sql_type_text(struct fz_arena *arena, const struct fz_type *type) {
     struct fz_buf buf = {0};
     fz_type_print_sql(&buf, type);
-    char *text = buf.failed || buf.ptr == NULL ? fz_arena_strdup(arena, "?") : fz_arena_strndup(arena, buf.ptr, buf.len);
+    char *text =
+        buf.failed || buf.ptr == NULL ? fz_arena_strdup(arena, "?") : fz_arena_strndup(arena, buf.ptr, buf.len);
     fz_buf_dispose(&buf);
     bool quoted = false;
     for (char *p = text; p != NULL && *p != 0; p++) {

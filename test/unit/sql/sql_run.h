@@ -13,7 +13,7 @@ struct fake_view {
     const char *name, *sql;
 };
 struct fake_table {
-    const char *name;    // "ice.db.t"
+    const char *name; // "ice.db.t"
     const char *columns; // "id INT, v STRING NOT NULL" as a schema text; ids are 1..n
 };
 struct fake_session {
@@ -26,8 +26,9 @@ struct fake_session {
     struct fz_duck *duck;
 };
 
-static enum fz_code fake_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_ast_query **view,
-                                 const char ***view_columns, struct fz_err *err) {
+static enum fz_code fake_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel,
+                                 struct fz_sql_table *out, struct fz_ast_query **view, const char ***view_columns,
+                                 struct fz_err *err) {
     struct fake_session *s = ctx;
     const char *name = rel->name.parts[rel->name.n - 1];
     (void)view_columns;
@@ -49,8 +50,14 @@ static enum fz_code fake_resolve(void *ctx, struct fz_arena *arena, const struct
                 fields[k].id = (int32_t)k + 1;
             }
             struct fz_field *hidden = fz_arena_alloc(arena, sizeof *hidden);
-            *hidden = (struct fz_field){.id = 2147483646, .name = "_file", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
-            *out = (struct fz_sql_table){.name = s->tables[i].name, .fields = fields, .n_fields = type->n_fields, .hidden = hidden, .n_hidden = 1, .is_iceberg_table = true};
+            *hidden = (struct fz_field){
+                .id = 2147483646, .name = "_file", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
+            *out = (struct fz_sql_table){.name = s->tables[i].name,
+                                         .fields = fields,
+                                         .n_fields = type->n_fields,
+                                         .hidden = hidden,
+                                         .n_hidden = 1,
+                                         .is_iceberg_table = true};
             return FZ_OK;
         }
     }
@@ -62,8 +69,14 @@ static const char *fake_setting(void *ctx, const char *key) {
 }
 
 static inline void fake_env(struct fake_session *s, const char *zone) {
-    s->env = (struct fz_sql_env){.ctx = s, .resolve = fake_resolve, .setting = fake_setting, .now_us = 1718880000123456, .time_zone = zone, .current_catalog = "ice",
-                                 .current_namespace = "db", .user = "tester"};
+    s->env = (struct fz_sql_env){.ctx = s,
+                                 .resolve = fake_resolve,
+                                 .setting = fake_setting,
+                                 .now_us = 1718880000123456,
+                                 .time_zone = zone,
+                                 .current_catalog = "ice",
+                                 .current_namespace = "db",
+                                 .user = "tester"};
 }
 static inline enum fz_code fake_open(struct fake_session *s, const char *zone, struct fz_err *err) {
     size_t n;
@@ -140,7 +153,8 @@ static inline void render(struct fz_buf *out, const struct fz_value *v) {
 }
 
 // Binds and prints. *sql is fz_free'd by the caller.
-static inline enum fz_code fake_print(struct fake_session *s, struct fz_arena *arena, const char *text, struct fz_sql_query **q, char **sql, struct fz_err *err) {
+static inline enum fz_code fake_print(struct fake_session *s, struct fz_arena *arena, const char *text,
+                                      struct fz_sql_query **q, char **sql, struct fz_err *err) {
     struct fz_ast_query *ast;
     struct fz_buf buf = {0};
     enum fz_code rc = fz_sql_parse_query(arena, fz_str_of(text), &ast, err);
@@ -154,7 +168,8 @@ static inline enum fz_code fake_print(struct fake_session *s, struct fz_arena *a
 }
 
 // All rows, one a line, columns joined by |.
-static inline enum fz_code fake_query(struct fake_session *s, struct fz_arena *arena, const char *text, struct fz_sql_query **q, struct fz_buf *out, struct fz_err *err) {
+static inline enum fz_code fake_query(struct fake_session *s, struct fz_arena *arena, const char *text,
+                                      struct fz_sql_query **q, struct fz_buf *out, struct fz_err *err) {
     char *sql = NULL;
     struct fz_duck_result *result = NULL;
     enum fz_code rc = fake_print(s, arena, text, q, &sql, err);

@@ -10,7 +10,8 @@ static const struct fake_view views[] = {
     {"c", "SELECT * FROM VALUES (10, 'ann'), (20, 'bob') AS c(cid, name)"},
 };
 static const struct fake_table tables[] = {
-    {"ice.db.t", "id INT, n INT, v STRING, d DECIMAL(5,2), ts TIMESTAMP, b BOOLEAN, l BIGINT, st STRUCT<a: INT, b: STRUCT<x: STRING>>, m MAP<STRING, INT>, arr ARRAY<STRUCT<k: STRING>>"},
+    {"ice.db.t", "id INT, n INT, v STRING, d DECIMAL(5,2), ts TIMESTAMP, b BOOLEAN, l BIGINT, st STRUCT<a: INT, b: "
+                 "STRUCT<x: STRING>>, m MAP<STRING, INT>, arr ARRAY<STRUCT<k: STRING>>"},
     {"ice.db.nn", "id INT NOT NULL, v STRING"},
 };
 static struct fake_session session = {.views = views, .n_views = 3, .tables = tables, .n_tables = 2};
@@ -22,7 +23,8 @@ static void expect_query_error(const char *sql, const char *condition) {
     char *text = NULL;
     fake_env(&session, "UTC");
     if (fake_print(&session, &arena, sql, &q, &text, &err) == FZ_OK || strcmp(err.condition, condition) != 0) {
-        print_error("%s\n  wanted %s, got %s [%s] %s\n", sql, condition, fz_code_name(err.code), err.condition, err.message);
+        print_error("%s\n  wanted %s, got %s [%s] %s\n", sql, condition, fz_code_name(err.code), err.condition,
+                    err.message);
         fail();
     }
     fz_free(text);
@@ -44,7 +46,8 @@ static void query_errors(void **state) {
     expect_query_error("SELECT row_number() OVER (PARTITION BY cid) FROM o", "_LEGACY_ERROR_TEMP_1037");
     expect_query_error("SELECT count(DISTINCT oid) OVER () FROM o", "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED");
     expect_query_error("SELECT DISTINCT cid FROM o ORDER BY amt", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
-    expect_query_error("SELECT cid FROM o GROUP BY cid HAVING sum(amt) > 3 ORDER BY sum(amt) DESC", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
+    expect_query_error("SELECT cid FROM o GROUP BY cid HAVING sum(amt) > 3 ORDER BY sum(amt) DESC",
+                       "UNRESOLVED_COLUMN.WITH_SUGGESTION");
     expect_query_error("SELECT map('a', 1) = map('a', 1)", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
     expect_query_error("SELECT CAST(DATE '2024-01-01' AS INT)", "DATATYPE_MISMATCH.CAST_WITH_FUNC_SUGGESTION");
     expect_query_error("SELECT CAST(array(1) AS INT)", "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION");
@@ -79,19 +82,28 @@ static void expect_columns(const char *sql, const char *names, const char *types
 static void names_and_types(void **state) {
     (void)state;
     expect_columns("SELECT 1 + 2, -oid, oid = 1, oid <=> 1, oid IS NULL, oid IN (1, 2), oid BETWEEN 1 AND 2 FROM o",
-                   "(1 + 2)|(- oid)|(oid = 1)|(oid <=> 1)|(oid IS NULL)|(oid IN (1, 2))|between(oid, 1, 2)", "int|int|boolean|boolean|boolean|boolean|boolean");
-    expect_columns("SELECT count(*), count(DISTINCT oid), sum(oid) FILTER (WHERE oid > 0) FROM o", "count(1)|count(DISTINCT oid)|sum(oid) FILTER (WHERE (oid > 0))",
-                   "bigint|bigint|bigint");
-    expect_columns("SELECT CASE WHEN oid = 1 THEN 2 ELSE 3 END, if(oid = 1, 2, 3), 'a' || 'b', CAST(oid AS STRING), OID, o.oid FROM o",
-                   "CASE WHEN (oid = 1) THEN 2 ELSE 3 END|(IF((oid = 1), 2, 3))|concat(a, b)|oid|OID|oid", "int|int|string|string|int|int");
+                   "(1 + 2)|(- oid)|(oid = 1)|(oid <=> 1)|(oid IS NULL)|(oid IN (1, 2))|between(oid, 1, 2)",
+                   "int|int|boolean|boolean|boolean|boolean|boolean");
+    expect_columns("SELECT count(*), count(DISTINCT oid), sum(oid) FILTER (WHERE oid > 0) FROM o",
+                   "count(1)|count(DISTINCT oid)|sum(oid) FILTER (WHERE (oid > 0))", "bigint|bigint|bigint");
+    expect_columns("SELECT CASE WHEN oid = 1 THEN 2 ELSE 3 END, if(oid = 1, 2, 3), 'a' || 'b', CAST(oid AS STRING), "
+                   "OID, o.oid FROM o",
+                   "CASE WHEN (oid = 1) THEN 2 ELSE 3 END|(IF((oid = 1), 2, 3))|concat(a, b)|oid|OID|oid",
+                   "int|int|string|string|int|int");
     expect_columns("SELECT transform(array(1), x -> x + 1), DATE '2024-01-01', (SELECT 1), named_struct('a', 1).a",
-                   "transform(array(1), lambdafunction((namedlambdavariable() + 1), namedlambdavariable()))|DATE '2024-01-01'|scalarsubquery()|a", "array<int>|date|int|int");
+                   "transform(array(1), lambdafunction((namedlambdavariable() + 1), namedlambdavariable()))|DATE "
+                   "'2024-01-01'|scalarsubquery()|a",
+                   "array<int>|date|int|int");
     expect_columns("SELECT row_number() OVER (PARTITION BY cid ORDER BY oid DESC) FROM o",
-                   "row_number() OVER (PARTITION BY cid ORDER BY oid DESC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)", "int");
+                   "row_number() OVER (PARTITION BY cid ORDER BY oid DESC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING "
+                   "AND CURRENT ROW)",
+                   "int");
     expect_columns("SELECT * FROM o JOIN c USING (cid)", "cid|oid|amt|name", "int|int|decimal(3,2)|string");
-    expect_columns("SELECT 1.0BD / 3, 1.10BD * 2.20BD, 1 / 2, 7 DIV 2, 1 + '2', CAST(1 AS DECIMAL(38,10)) + 1", "(1.0 / 3)|(1.10 * 2.20)|(1 / 2)|(7 div 2)|(1 + 2)|(CAST(1 AS DECIMAL(38,10)) + 1)",
+    expect_columns("SELECT 1.0BD / 3, 1.10BD * 2.20BD, 1 / 2, 7 DIV 2, 1 + '2', CAST(1 AS DECIMAL(38,10)) + 1",
+                   "(1.0 / 3)|(1.10 * 2.20)|(1 / 2)|(7 div 2)|(1 + 2)|(CAST(1 AS DECIMAL(38,10)) + 1)",
                    "decimal(7,6)|decimal(7,4)|double|bigint|bigint|decimal(38,9)");
-    expect_columns("SELECT coalesce(1, 'x'), coalesce(1, 2.5BD), coalesce(1, 1.5F), array(1, 2.5D)", "coalesce(1, x)|coalesce(1, 2.5)|coalesce(1, 1.5)|array(1, 2.5)",
+    expect_columns("SELECT coalesce(1, 'x'), coalesce(1, 2.5BD), coalesce(1, 1.5F), array(1, 2.5D)",
+                   "coalesce(1, x)|coalesce(1, 2.5)|coalesce(1, 1.5)|array(1, 2.5)",
                    "bigint|decimal(11,1)|double|array<double>");
 }
 
@@ -125,7 +137,8 @@ static void scans(void **state) {
     expect_scan("SELECT v FROM t WHERE id = 5L", "id,v", "(id = 5)");
     expect_scan("SELECT v FROM t WHERE l = 5 AND 7 > n", "n,v,l", "((l = 5) AND (n < 7))");
     expect_scan("SELECT v FROM t WHERE v LIKE 'ab%c'", "v", "startswith(v, 'ab')");
-    expect_scan("SELECT v FROM t WHERE ts >= '2024-01-01' AND d BETWEEN 1 AND 2.5", "v,d,ts", "(((ts >= TIMESTAMP '2024-01-01 00:00:00') AND (d >= 1.00)) AND (d <= 2.50))");
+    expect_scan("SELECT v FROM t WHERE ts >= '2024-01-01' AND d BETWEEN 1 AND 2.5", "v,d,ts",
+                "(((ts >= TIMESTAMP '2024-01-01 00:00:00') AND (d >= 1.00)) AND (d <= 2.50))");
     // through a derived table, not into the side that an outer join fills
     expect_scan("SELECT v FROM (SELECT v, id AS k FROM t) WHERE k = 1", "id,v", "(id = 1)");
     expect_scan("SELECT t.v FROM s LEFT JOIN t ON s.id = t.id WHERE t.n IS NULL", "id,n,v", "");
@@ -135,7 +148,8 @@ static void scans(void **state) {
 }
 
 // ---- changes ----
-static enum fz_code bind_change(struct fz_arena *arena, const char *sql, struct fz_bound_change **out, struct fz_err *err) {
+static enum fz_code bind_change(struct fz_arena *arena, const char *sql, struct fz_bound_change **out,
+                                struct fz_err *err) {
     struct fz_ast_stmt *stmt;
     fake_env(&session, "UTC");
     enum fz_code rc = fz_sql_parse(arena, fz_str_of(sql), &stmt, err);
@@ -147,7 +161,8 @@ static void expect_change_error(const char *sql, const char *condition) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_bound_change *c;
     if (bind_change(&arena, sql, &c, &err) == FZ_OK || strcmp(err.condition, condition) != 0) {
-        print_error("%s\n  wanted %s, got %s [%s] %s\n", sql, condition, fz_code_name(err.code), err.condition, err.message);
+        print_error("%s\n  wanted %s, got %s [%s] %s\n", sql, condition, fz_code_name(err.code), err.condition,
+                    err.message);
         fail();
     }
     fz_arena_dispose(&arena);
@@ -156,29 +171,40 @@ static void expect_change_error(const char *sql, const char *condition) {
 #define M "MERGE INTO t USING s ON t.id = s.id "
 static void change_errors(void **state) {
     (void)state;
-    expect_change_error("MERGE INTO t USING s ON t.id = s.id AND rand() > 0.5 WHEN MATCHED THEN DELETE", "UNSUPPORTED_MERGE_CONDITION.NON_DETERMINISTIC");
+    expect_change_error("MERGE INTO t USING s ON t.id = s.id AND rand() > 0.5 WHEN MATCHED THEN DELETE",
+                        "UNSUPPORTED_MERGE_CONDITION.NON_DETERMINISTIC");
     expect_change_error(M "WHEN MATCHED AND max(t.n) > 1 THEN DELETE", "UNSUPPORTED_MERGE_CONDITION.AGGREGATE");
-    expect_change_error(M "WHEN MATCHED AND t.n IN (SELECT n FROM s) THEN DELETE", "UNSUPPORTED_MERGE_CONDITION.SUBQUERY");
-    expect_change_error(M "WHEN MATCHED AND row_number() OVER (ORDER BY t.id) = 1 THEN DELETE", "UNSUPPORTED_EXPR_FOR_OPERATOR");
+    expect_change_error(M "WHEN MATCHED AND t.n IN (SELECT n FROM s) THEN DELETE",
+                        "UNSUPPORTED_MERGE_CONDITION.SUBQUERY");
+    expect_change_error(M "WHEN MATCHED AND row_number() OVER (ORDER BY t.id) = 1 THEN DELETE",
+                        "UNSUPPORTED_EXPR_FOR_OPERATOR");
     expect_change_error("MERGE INTO t USING s ON t.id WHEN MATCHED THEN DELETE", "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE");
     expect_change_error("MERGE INTO t USING s ON NULL WHEN MATCHED THEN DELETE", "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE");
     expect_change_error("MERGE INTO t USING s ON id = 1 WHEN MATCHED THEN DELETE", "AMBIGUOUS_REFERENCE");
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET *", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET nope = 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET s.id = 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
-    expect_change_error(M "WHEN MATCHED THEN UPDATE SET n = 1, N = 2", "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
-    expect_change_error(M "WHEN MATCHED THEN UPDATE SET st.a = 1, st = NULL", "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
-    expect_change_error(M "WHEN MATCHED THEN UPDATE SET arr.k = 'x'", "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
-    expect_change_error(M "WHEN MATCHED THEN UPDATE SET m.value = 1", "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
+    expect_change_error(M "WHEN MATCHED THEN UPDATE SET n = 1, N = 2",
+                        "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
+    expect_change_error(M "WHEN MATCHED THEN UPDATE SET st.a = 1, st = NULL",
+                        "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
+    expect_change_error(M "WHEN MATCHED THEN UPDATE SET arr.k = 'x'",
+                        "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
+    expect_change_error(M "WHEN MATCHED THEN UPDATE SET m.value = 1",
+                        "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET st.nope = 1", "FIELD_NOT_FOUND");
-    expect_change_error(M "WHEN NOT MATCHED THEN INSERT (id, st.a) VALUES (9, 1)", "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
+    expect_change_error(M "WHEN NOT MATCHED THEN INSERT (id, st.a) VALUES (9, 1)",
+                        "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
     expect_change_error(M "WHEN NOT MATCHED THEN INSERT (id) VALUES (t.id)", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
     expect_change_error(M "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = s.id", "UNRESOLVED_COLUMN.WITH_SUGGESTION");
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET n = '5'", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST");
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET b = 1", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST");
-    expect_change_error(M "WHEN MATCHED THEN UPDATE SET st = named_struct('a', 5)", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA");
-    expect_change_error(M "WHEN MATCHED THEN UPDATE SET st = named_struct('a', 5, 'b', NULL, 'z', 1)", "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_STRUCT_FIELDS");
-    expect_change_error("MERGE INTO nn USING s ON nn.id = s.id WHEN NOT MATCHED THEN INSERT (v) VALUES ('x')", "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
+    expect_change_error(M "WHEN MATCHED THEN UPDATE SET st = named_struct('a', 5)",
+                        "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA");
+    expect_change_error(M "WHEN MATCHED THEN UPDATE SET st = named_struct('a', 5, 'b', NULL, 'z', 1)",
+                        "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_STRUCT_FIELDS");
+    expect_change_error("MERGE INTO nn USING s ON nn.id = s.id WHEN NOT MATCHED THEN INSERT (v) VALUES ('x')",
+                        "DATATYPE_MISMATCH.INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS");
     expect_change_error("MERGE INTO s USING t ON true WHEN MATCHED THEN DELETE", "UNSUPPORTED_FEATURE.TABLE_OPERATION");
     session.policy = "STRICT";
     expect_change_error(M "WHEN MATCHED THEN UPDATE SET n = 5L", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST");
@@ -193,7 +219,8 @@ static void merge_shape(void **state) {
     struct fz_bound_change *c;
     (void)state;
     FZ_OK_OR_FAIL(bind_change(&arena,
-                              "MERGE INTO t USING (SELECT id, n AS x, 'unused' AS u FROM s) q ON t.id = q.id WHEN MATCHED AND q.x > 1 THEN UPDATE SET st.a = q.x, n = DEFAULT "
+                              "MERGE INTO t USING (SELECT id, n AS x, 'unused' AS u FROM s) q ON t.id = q.id WHEN "
+                              "MATCHED AND q.x > 1 THEN UPDATE SET st.a = q.x, n = DEFAULT "
                               "WHEN NOT MATCHED THEN INSERT (id) VALUES (q.id)",
                               &c, &err),
                   &err);
@@ -212,10 +239,13 @@ static void merge_shape(void **state) {
     assert_non_null(strstr(sql.ptr, "NULL::VARCHAR AS c3")); // nothing reads it
     fz_buf_dispose(&sql);
     fz_arena_dispose(&arena);
-    FZ_OK_OR_FAIL(bind_change(&arena, M "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)", &c, &err), &err);
+    FZ_OK_OR_FAIL(
+        bind_change(&arena, M "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)", &c, &err),
+        &err);
     assert_false(c->check_cardinality); // a single unconditional DELETE
     fz_arena_dispose(&arena);
-    FZ_OK_OR_FAIL(bind_change(&arena, "UPDATE t SET n = n + 1 WHERE id IN (SELECT id FROM t WHERE n = 4)", &c, &err), &err);
+    FZ_OK_OR_FAIL(bind_change(&arena, "UPDATE t SET n = n + 1 WHERE id IN (SELECT id FROM t WHERE n = 4)", &c, &err),
+                  &err);
     assert_int_equal(c->n_scans, 1);
     assert_null(c->source);
     assert_int_equal(c->n_clauses, 1);
@@ -256,6 +286,7 @@ static void deep_nesting(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(query_errors), FZ_TEST(names_and_types), FZ_TEST(scans), FZ_TEST(change_errors), FZ_TEST(merge_shape), FZ_TEST(deep_nesting)};
+    const struct CMUnitTest tests[] = {FZ_TEST(query_errors),  FZ_TEST(names_and_types), FZ_TEST(scans),
+                                       FZ_TEST(change_errors), FZ_TEST(merge_shape),     FZ_TEST(deep_nesting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,8 @@ struct totals {
     int good, bad, skipped;
 };
 
-static void run_one(struct fake_session *s, const char *expr, const char *type, char *value, bool show, struct totals *t) {
+static void run_one(struct fake_session *s, const char *expr, const char *type, char *value, bool show,
+                    struct totals *t) {
     struct fz_arena arena = {0};
     struct fz_err err = FZ_ERR_INIT;
     struct fz_sql_query *q = NULL;
@@ -75,8 +76,8 @@ static void run_one(struct fake_session *s, const char *expr, const char *type, 
     bool ok;
     if (strcmp(type, "ERROR") == 0) {
         size_t n = strcspn(value, ".");
-        ok = rc != FZ_OK && (strncmp(err.condition, value, n) == 0 || strncmp(value, "IllegalArgument", 15) == 0 || strncmp(value, "java", 4) == 0 ||
-                             strncmp(value, "org.", 4) == 0);
+        ok = rc != FZ_OK && (strncmp(err.condition, value, n) == 0 || strncmp(value, "IllegalArgument", 15) == 0 ||
+                             strncmp(value, "java", 4) == 0 || strncmp(value, "org.", 4) == 0);
         fz_buf_printf(&got, "%s", err.condition);
     } else {
         if (got.len > 0 && got.ptr[got.len - 1] == '\n') {
@@ -95,7 +96,8 @@ static void run_one(struct fake_session *s, const char *expr, const char *type, 
         if (rc == FZ_OK && strncmp(type, "interval", 8) == 0) { // the vectors hold counts
             ok = strncmp(got_type.ptr, "interval", 8) == 0;
         } else
-        ok = rc == FZ_OK && strcmp(got_type.ptr ? got_type.ptr : "", type) == 0 && (strcmp(g, value) == 0 || same_number(g, value));
+            ok = rc == FZ_OK && strcmp(got_type.ptr ? got_type.ptr : "", type) == 0 &&
+                 (strcmp(g, value) == 0 || same_number(g, value));
         if (!ok && rc == FZ_OK) { // the file writes line ends as \n, a backslash as itself
             char *plain = fz_strdup(value);
             unescape(plain);
@@ -104,7 +106,8 @@ static void run_one(struct fake_session *s, const char *expr, const char *type, 
         }
     }
     if (!ok && show) {
-        printf("%s\n   Spark %s %s\n   here  %s %s  [%s] %s\n", expr, type, value, got_type.ptr ? got_type.ptr : "", got.ptr ? got.ptr : "", err.condition, err.message);
+        printf("%s\n   Spark %s %s\n   here  %s %s  [%s] %s\n", expr, type, value, got_type.ptr ? got_type.ptr : "",
+               got.ptr ? got.ptr : "", err.condition, err.message);
     }
     t->good += ok;
     t->bad += !ok;
@@ -125,7 +128,8 @@ static void run_zone(const char *zone, const char *kind, struct totals *t) {
     next_field(&at, '\n');
     while (*at) {
         char *line = next_field(&at, '\n');
-        char *k = next_field(&line, '\t'), *z = next_field(&line, '\t'), *expr = next_field(&line, '\t'), *type = next_field(&line, '\t'), *value = line;
+        char *k = next_field(&line, '\t'), *z = next_field(&line, '\t'), *expr = next_field(&line, '\t'),
+             *type = next_field(&line, '\t'), *value = line;
         if ((kind != NULL && strcmp(kind, k) != 0) || strcmp(z, zone) != 0) {
             continue;
         }
@@ -163,7 +167,8 @@ int main(int argc, char **argv) {
         struct fz_buf out = {0};
         struct fz_sql_query *q;
         setenv("FZ_SHOW_SQL", "1", 1);
-        if (fake_open(&s, argc > 2 ? argv[2] : "UTC", &err) == FZ_OK && fake_query(&s, &arena, argv[1], &q, &out, &err) == FZ_OK) {
+        if (fake_open(&s, argc > 2 ? argv[2] : "UTC", &err) == FZ_OK &&
+            fake_query(&s, &arena, argv[1], &q, &out, &err) == FZ_OK) {
             for (size_t i = 0; i < q->n_columns; i++) {
                 printf("%s%s", i ? "|" : "", q->columns[i].name);
             }
