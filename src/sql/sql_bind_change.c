@@ -33,10 +33,9 @@ static enum fz_code bind_target(struct change *c) {
         return fz_fail(b->err, FZ_UNSUPPORTED, "the rows of `%s` cannot be changed: it is not a table of data",
                        rel.name.parts[rel.name.n - 1]);
     }
-    if (!t->is_iceberg_table) {
-        return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
-                            "`%s` is not a table whose rows can be changed",
-                            t->name ? t->name : rel.name.parts[rel.name.n - 1]);
+    if (!t->is_iceberg_table) { // a metadata table: Spark misses its _file column
+        return fz_fail(b->err, FZ_NOT_FOUND, "`%s` is not a table whose rows can be merged",
+                       rel.name.parts[rel.name.n - 1]);
     }
     const char *qualifier = c->stmt->alias ? c->stmt->alias : rel.name.parts[rel.name.n - 1];
     for (size_t i = 0; i < t->n_fields + t->n_hidden; i++) {
