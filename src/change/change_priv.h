@@ -70,8 +70,9 @@ enum fz_code fz_change_copy_rows(struct fz_change *c, struct fz_err *err);
 // Rows in the table's sort order, when it has one that DuckDB can produce: runs the match into a temporary table first.
 bool fz_change_is_sorted(const struct fz_change *c);
 enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err);
-// ORDER BY list over columns printed as <prefix><field id>; empty when the table is unsorted or sorts by something that has no order here.
-enum fz_code fz_sort_order_sql(const struct fz_metadata *metadata, const char *prefix, struct fz_buf *out, struct fz_err *err);
+// sort_order.c: ORDER BY list over columns printed as <prefix><field id>; empty when the table is unsorted or sorts by something that has no
+// order here. Registers the kernels it uses; duck NULL: only to see whether there is an order.
+enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *metadata, const char *prefix, struct fz_buf *out, struct fz_err *err);
 // delete_files.c: merge-on-read, position delete files (v2) or deletion vectors (v3) for changed positions.
 enum fz_code fz_change_write_deletes(struct fz_change *c, struct fz_err *err);
 

@@ -32,7 +32,7 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
     struct fz_duck_result *result = NULL;
     const struct fz_schema *schema = fz_metadata_current_schema(in->target->metadata);
     size_t n = schema->type->n_fields;
-    FZ_TRY(fz_sort_order_sql(in->target->metadata, "o", &order, err));
+    FZ_TRY(fz_sort_order_sql(in->context->duck, in->target->metadata, "o", &order, err));
     struct fz_table_writer_options options = {
         .store = in->target->store,
         .metadata = in->target->metadata,

@@ -172,7 +172,7 @@ enum fz_code fz_change_run_match(struct fz_change *c, struct fz_err *err) {
 
 bool fz_change_is_sorted(const struct fz_change *c) {
     struct fz_buf order = {0};
-    bool sorted = fz_sort_order_sql(c->metadata, "o", &order, NULL) == FZ_OK && order.len > 0;
+    bool sorted = fz_sort_order_sql(NULL, c->metadata, "o", &order, NULL) == FZ_OK && order.len > 0;
     fz_buf_dispose(&order);
     return sorted;
 }
@@ -276,7 +276,7 @@ enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err) {
         fz_buf_printf(&sql, " FROM fz_scan(%lld)", (long long)copied_id);
     }
     fz_buf_puts(&sql, ") ORDER BY ");
-    FZ_TRY(fz_sort_order_sql(c->metadata, "o", &sql, err));
+    FZ_TRY(fz_sort_order_sql(c->context->duck, c->metadata, "o", &sql, err));
     FZ_TRY(fz_buf_check(&sql, err));
     FZ_TRY(pull_into_writer(c, sql.ptr, fields, n_fields, err));
     if (copied_id != 0) {
@@ -295,27 +295,4 @@ out:
     }
     fz_buf_dispose(&sql);
     return rc;
-}
-
-enum fz_code fz_sort_order_sql(const struct fz_metadata *m, const char *prefix, struct fz_buf *out, struct fz_err *err) {
-    const struct fz_sort_order *order = fz_metadata_sort_order(m, m->default_sort_order_id);
-    const struct fz_schema *schema = fz_metadata_current_schema(m);
-    size_t start = out->len;
-    for (size_t i = 0; order != NULL && i < order->n_fields; i++) {
-        const struct fz_sort_field *f = &order->fields[i];
-        bool top_level = false;
-        for (size_t k = 0; k < schema->type->n_fields; k++) {
-            top_level |= schema->type->fields[k].id == f->source_id && schema->type->fields[k].type->n_fields == 0;
-        }
-        // Order by the source: all transforms but bucket keep order. Others: the file is written unsorted and says so.
-        if (!top_level || f->transform.kind == FZ_TRANSFORM_BUCKET || f->transform.kind >= FZ_TRANSFORM_VOID) {
-            if (out->ptr != NULL) {
-                out->len = start;
-                out->ptr[start] = 0;
-            }
-            return FZ_OK;
-        }
-        fz_buf_printf(out, "%s%s%d %s NULLS %s", i > 0 ? ", " : "", prefix, f->source_id, f->descending ? "DESC" : "ASC", f->nulls_last ? "LAST" : "FIRST");
-    }
-    return fz_buf_check(out, err);
 }

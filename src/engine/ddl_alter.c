@@ -8,6 +8,7 @@
 struct alter {
     struct fz_statement *s;
     const struct fz_ast_stmt *a;
+    bool branch_is_new; // made a moment ago by this statement
 };
 struct builder {
     struct fz_arena *arena;
@@ -147,6 +148,10 @@ static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *typ
             return fz_fail_cond(err, FZ_NOT_FOUND, "FIELD_NOT_FOUND", "there is no column %s", want);
         }
         struct fz_field *f = &fields[at];
+        if (here && type->id != FZ_TYPE_STRUCT && e->kind != EDIT_TYPE && e->kind != EDIT_DOC) {
+            return fz_fail_cond(err, FZ_UNSUPPORTED, "", "%s is the %s of a %s: it cannot be dropped, renamed or moved", want, want,
+                                type->id == FZ_TYPE_MAP ? "map" : "list");
+        }
         if (!here) {
             FZ_TRY(apply_edit(arena, f->type, depth + 1, e, &f->type, err));
         } else if (e->kind == EDIT_DROP) {
@@ -210,24 +215,36 @@ out:
     return rc;
 }
 
-// What must not be dropped or renamed behind the table's back.
+static bool holds(const struct fz_field *field, int32_t id) { // it, or something inside
+    if (field->id == id) {
+        return true;
+    }
+    for (size_t i = 0; i < field->type->n_fields; i++) {
+        if (holds(&field->type->fields[i], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// What must not be dropped behind the table's back. Codes as Spark's classes for them.
 static enum fz_code check_drop(const struct builder *b, const struct fz_field *field, struct fz_err *err) {
     const struct fz_schema *schema = fz_metadata_current_schema(b->m);
     const struct fz_partition_spec *spec = fz_metadata_spec(b->m, b->m->default_spec_id);
     const struct fz_sort_order *order = fz_metadata_sort_order(b->m, b->m->default_sort_order_id);
     for (size_t i = 0; i < schema->n_identifier_field_ids; i++) {
-        if (schema->identifier_field_ids[i] == field->id) {
-            return fz_fail(err, FZ_INVALID_ARG, "Cannot delete identifier field %s. To force deletion, also drop the identifier field", field->name);
+        if (holds(field, schema->identifier_field_ids[i])) {
+            return fz_fail(err, FZ_UNSUPPORTED, "Cannot delete identifier field %s: ALTER TABLE … DROP IDENTIFIER FIELDS first", field->name);
         }
     }
     for (size_t i = 0; spec != NULL && i < spec->n_fields; i++) {
-        if (spec->fields[i].source_id == field->id && spec->fields[i].transform.kind != FZ_TRANSFORM_VOID) {
-            return fz_fail(err, FZ_INVALID_ARG, "column %s is the source of the partition field %s: ALTER TABLE … DROP PARTITION FIELD first", field->name, spec->fields[i].name);
+        if (holds(field, spec->fields[i].source_id) && spec->fields[i].transform.kind != FZ_TRANSFORM_VOID) {
+            return fz_fail(err, FZ_NOT_FOUND, "column %s is the source of the partition field %s: ALTER TABLE … DROP PARTITION FIELD first", field->name, spec->fields[i].name);
         }
     }
     for (size_t i = 0; order != NULL && i < order->n_fields; i++) {
-        if (order->fields[i].source_id == field->id) {
-            return fz_fail(err, FZ_INVALID_ARG, "column %s is part of the write order: ALTER TABLE … WRITE UNORDERED first", field->name);
+        if (holds(field, order->fields[i].source_id)) {
+            return fz_fail(err, FZ_NOT_FOUND, "column %s is part of the write order: ALTER TABLE … WRITE UNORDERED first", field->name);
         }
     }
     return FZ_OK;
@@ -286,6 +303,12 @@ static enum fz_code change_columns(struct builder *b, const struct fz_ast_stmt *
             FZ_TRY(apply_edit(b->arena, type, 0, &e, &type, err));
         }
         if (a->set_not_null != 0) {
+            const struct fz_field *column = fz_find_column(type, &a->column);
+            for (size_t i = 0; column != NULL && a->set_not_null != 1 && i < current->n_identifier_field_ids; i++) {
+                if (current->identifier_field_ids[i] == column->id) {
+                    return fz_fail(err, FZ_UNSUPPORTED, "identifier field %s must stay NOT NULL: ALTER TABLE … DROP IDENTIFIER FIELDS first", column->name);
+                }
+            }
             e.kind = EDIT_REQUIRED;
             e.required = a->set_not_null == 1;
             FZ_TRY(apply_edit(b->arena, type, 0, &e, &type, err));
@@ -376,10 +399,10 @@ static enum fz_code change_partition(struct builder *b, const struct fz_ast_stmt
         f->field_id = -1;
         for (size_t i = 0; i < n; i++) {
             if (fields[i].source_id == f->source_id && same_transform(&fields[i].transform, &f->transform)) {
-                return fz_fail_cond(err, FZ_EXISTS, "", "Cannot add duplicate partition field %s: the table is partitioned by it already", f->name);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "", "Cannot add duplicate partition field %s: the table is partitioned by it already", f->name);
             }
             if (strcmp(fields[i].name, f->name) == 0) {
-                return fz_fail_cond(err, FZ_EXISTS, "", "Cannot add partition field %s: a field of that name exists already", f->name);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "", "Cannot add partition field %s: a field of that name exists already", f->name);
             }
         }
         for (size_t s = 0; s < b->m->n_specs; s++) { // an equivalent field of an older spec lends its id, and its name when none is given
@@ -451,7 +474,8 @@ static enum fz_code identifier_fields(struct builder *b, const struct fz_ast_stm
     for (size_t i = 0; i < a->n_names; i++) {
         const struct fz_field *f = fz_find_column(current->type, &a->name_paths[i]);
         if (f == NULL) {
-            return fz_fail_cond(err, FZ_NOT_FOUND, "", "there is no column %s", a->names[i]);
+            return fz_fail(err, FZ_INVALID_ARG, drop ? "Cannot drop identifier field: there is no column %s" : "Cannot add %s as an identifier field: there is no such column",
+                           a->names[i]);
         }
         if (drop) {
             size_t k = 0;
@@ -463,6 +487,15 @@ static enum fz_code identifier_fields(struct builder *b, const struct fz_ast_stm
             }
             ids[k] = ids[--n];
             continue;
+        }
+        bool reachable = true; // every struct above it is always there
+        struct fz_ast_name above = a->name_paths[i];
+        while (reachable && --above.n > 0) {
+            const struct fz_field *outer = fz_find_column(current->type, &above);
+            reachable = outer != NULL && outer->required && outer->type->id == FZ_TYPE_STRUCT;
+        }
+        if (!reachable) {
+            return fz_fail(err, FZ_INVALID_ARG, "Cannot add field %s as an identifier field: it must not be inside an optional field, a list or a map", f->name);
         }
         if (!f->required || f->type->n_fields > 0 || f->type->id == FZ_TYPE_FLOAT || f->type->id == FZ_TYPE_DOUBLE) {
             return fz_fail(err, FZ_INVALID_ARG, "Cannot add field %s as an identifier field: it must be a NOT NULL column of a plain type other than float and double", f->name);
@@ -478,7 +511,7 @@ static enum fz_code identifier_fields(struct builder *b, const struct fz_ast_stm
 }
 
 // Branches and tags.
-static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, struct fz_err *err) {
+static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, bool is_new, struct fz_err *err) {
     bool tag = a->alter == FZ_ALTER_CREATE_TAG || a->alter == FZ_ALTER_REPLACE_TAG || a->alter == FZ_ALTER_DROP_TAG;
     const char *what = tag ? "Tag" : "Branch";
     const struct fz_snapshot_ref *old = fz_metadata_find_ref(b->m, a->key);
@@ -495,7 +528,7 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, s
         add(b, FZ_UPDATE_REMOVE_SNAPSHOT_REF)->u.text = a->key;
         return FZ_OK;
     }
-    bool replace = a->alter == FZ_ALTER_REPLACE_BRANCH || a->alter == FZ_ALTER_REPLACE_TAG || a->or_replace;
+    bool replace = a->alter == FZ_ALTER_REPLACE_BRANCH || a->alter == FZ_ALTER_REPLACE_TAG || a->or_replace || is_new;
     bool create = !(a->alter == FZ_ALTER_REPLACE_BRANCH || a->alter == FZ_ALTER_REPLACE_TAG);
     if (old != NULL && !replace) {
         return a->if_not_exists ? FZ_OK : fz_fail_cond(err, FZ_EXISTS, "", "Ref %s already exists", a->key);
@@ -506,7 +539,7 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, s
     if (old != NULL && old->is_tag != tag) {
         return fz_fail(err, FZ_INVALID_ARG, "Ref %s is a %s, not a %s", a->key, old->is_tag ? "tag" : "branch", tag ? "tag" : "branch");
     }
-    int64_t id = a->snapshot_id >= 0 ? a->snapshot_id : b->m->current_snapshot_id;
+    int64_t id = a->snapshot_id >= 0 ? a->snapshot_id : is_new && old != NULL ? old->snapshot_id : b->m->current_snapshot_id;
     if (id < 0) {
         return fz_fail_cond(err, tag ? FZ_INVALID_ARG : FZ_UNSUPPORTED, "", "Cannot complete %s creation: the table has no snapshot yet", tag ? "tag" : "branch");
     }
@@ -517,8 +550,15 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, s
     if (ref == NULL) {
         return fz_fail_nomem(err, sizeof *ref);
     }
+    // A ref that is replaced keeps the retention that the statement does not name.
+    bool keep = old != NULL;
     *ref = (struct fz_snapshot_ref){.name = a->key, .snapshot_id = id, .is_tag = tag, .min_snapshots_to_keep = (int32_t)a->min_snapshots,
                                     .max_snapshot_age_ms = a->snapshot_retain_ms, .max_ref_age_ms = a->retain_ms};
+    if (keep) {
+        ref->min_snapshots_to_keep = a->min_snapshots < 0 ? old->min_snapshots_to_keep : ref->min_snapshots_to_keep;
+        ref->max_snapshot_age_ms = a->snapshot_retain_ms < 0 ? old->max_snapshot_age_ms : ref->max_snapshot_age_ms;
+        ref->max_ref_age_ms = a->retain_ms < 0 ? old->max_ref_age_ms : ref->max_ref_age_ms;
+    }
     add(b, FZ_UPDATE_SET_SNAPSHOT_REF)->u.ref = ref;
     return FZ_OK;
 }
@@ -562,7 +602,7 @@ static enum fz_code build(void *ctx, struct fz_arena *arena, struct fz_metadata 
     case FZ_ALTER_REPLACE_TAG:
     case FZ_ALTER_DROP_BRANCH:
     case FZ_ALTER_DROP_TAG:
-        rc = change_ref(&b, a, err);
+        rc = change_ref(&b, a, ((struct alter *)ctx)->branch_is_new, err);
         break;
     case FZ_ALTER_SET_LOCATION:
         add(&b, FZ_UPDATE_SET_LOCATION)->u.text = a->location;
@@ -573,17 +613,54 @@ static enum fz_code build(void *ctx, struct fz_arena *arena, struct fz_metadata 
     return rc;
 }
 
+// A branch of a table without snapshots begins with an empty one of its own; main stays without.
+static enum fz_code create_first_branch(struct fz_statement *s, struct fz_catalog *catalog, const struct fz_table_name *name, bool *made, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_ast_stmt *a = s->ast;
+    struct fz_metadata *m = NULL;
+    struct fz_commit_result result = {0};
+    *made = false;
+    if ((a->alter != FZ_ALTER_CREATE_BRANCH && a->alter != FZ_ALTER_REPLACE_BRANCH) || a->snapshot_id >= 0) {
+        return FZ_OK;
+    }
+    FZ_TRY(catalog->vtable->load(catalog, name, &m, err));
+    if (m->current_snapshot_id >= 0 || fz_metadata_find_ref(m, a->key) != NULL || a->alter != FZ_ALTER_CREATE_BRANCH) {
+        goto out;
+    }
+    struct fz_commit_request request = {
+        .catalog = catalog,
+        .table = name,
+        .store = s->engine->store,
+        .base = m,
+        .branch = a->key,
+        .kind = FZ_COMMIT_APPEND,
+        .scanned_snapshot_id = -1,
+        .cancel = &s->engine->cancel,
+        .log = &s->engine->log,
+    };
+    FZ_TRY(fz_commit_snapshot(&request, &result, err));
+    *made = true;
+out:
+    fz_metadata_unref(m);
+    fz_metadata_unref(result.metadata);
+    return rc;
+}
+
 enum fz_code fz_ddl_alter_table(struct fz_statement *s, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_catalog *catalog;
     struct fz_table_name name;
     struct fz_metadata *done = NULL;
-    struct alter alter = {s, s->ast};
+    struct alter alter = {.s = s, .a = s->ast};
     if (s->ast->is_view) {
         return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "views in a catalog are not there yet");
     }
     FZ_TRY(fz_engine_split_name(s->engine, &s->arena, &s->ast->name, false, &catalog, &name, err));
-    FZ_TRY(fz_commit_updates(catalog, &name, build, &alter, &done, err));
+    FZ_TRY(create_first_branch(s, catalog, &name, &alter.branch_is_new, err));
+    bool more = s->ast->retain_ms >= 0 || s->ast->min_snapshots >= 0 || s->ast->snapshot_retain_ms >= 0;
+    if (!alter.branch_is_new || more) {
+        FZ_TRY(fz_commit_updates(catalog, &name, build, &alter, &done, err));
+    }
 out:
     fz_metadata_unref(done);
     return rc;

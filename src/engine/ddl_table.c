@@ -23,14 +23,18 @@ const struct fz_field *fz_find_column(const struct fz_type *type, const struct f
 }
 
 // Iceberg has no 8 and 16 bit integers, no intervals: TINYINT and SMALLINT become INT (as Spark writes them).
-static enum fz_code storable(struct fz_arena *arena, const struct fz_type *type, const char *column, int32_t *next_id, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code storable(struct fz_arena *arena, const struct fz_type *type, const char *column, int64_t format_version, int32_t *next_id,
+                             const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (type->n_fields == 0) {
         bool small = type->id == FZ_TYPE_BYTE || type->id == FZ_TYPE_SHORT;
-        if (type->id >= FZ_TYPE_INTERVAL_DT || (type->id == FZ_TYPE_UNKNOWN && *next_id >= 0)) {
+        bool newer = type->id == FZ_TYPE_UNKNOWN || type->id == FZ_TYPE_VARIANT || type->id == FZ_TYPE_GEOMETRY || type->id == FZ_TYPE_GEOGRAPHY ||
+                     type->id == FZ_TYPE_TIMESTAMP_NS || type->id == FZ_TYPE_TIMESTAMPTZ_NS;
+        if (type->id >= FZ_TYPE_INTERVAL_DT || (newer && format_version < 3)) {
             struct fz_buf b = {0};
             fz_type_print_sql(&b, type);
-            rc = fz_fail_cond(err, FZ_UNSUPPORTED, "", "column %s: Iceberg tables cannot hold the type %s", column, b.ptr ? b.ptr : "");
+            rc = fz_fail_cond(err, FZ_UNSUPPORTED, "", "column %s: Iceberg tables%s cannot hold the type %s", column, newer ? " below 'format-version' 3" : "",
+                              b.ptr ? b.ptr : "");
             fz_buf_dispose(&b);
             return rc;
         }
@@ -44,7 +48,7 @@ static enum fz_code storable(struct fz_arena *arena, const struct fz_type *type,
     }
     for (size_t i = 0; i < type->n_fields; i++) {
         fields[i].id = (*next_id)++;
-        FZ_TRY(storable(arena, fields[i].type, column, next_id, &fields[i].type, err));
+        FZ_TRY(storable(arena, fields[i].type, column, format_version, next_id, &fields[i].type, err));
     }
     copy->fields = fields;
     *out = copy;
@@ -97,11 +101,17 @@ enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type 
     }
     bool needs_param = out->transform.kind == FZ_TRANSFORM_BUCKET || out->transform.kind == FZ_TRANSFORM_TRUNCATE;
     if (needs_param && item->param <= 0) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "%s of %s needs a positive number", item->function, name.ptr);
+        rc = fz_fail(err, FZ_UNSUPPORTED, "%s of %s needs a positive number", item->function, name.ptr);
         goto out;
     }
     const struct fz_type *result;
-    FZ_TRY(fz_transform_result_type(&out->transform, column->type, &result, err));
+    struct fz_err refused = FZ_ERR_INIT;
+    rc = fz_transform_result_type(&out->transform, column->type, &result, &refused);
+    if (rc != FZ_OK) {
+        rc = fz_fail(err, rc == FZ_SCHEMA_MISMATCH ? FZ_INVALID_ARG : rc, "Cannot partition or sort by %s of %s: %s", item->function ? item->function : "identity", name.ptr,
+                     refused.message);
+        goto out;
+    }
     fz_buf_clear(&name);
     for (size_t i = 0; i < item->column.n; i++) { // the column's own spelling
         struct fz_ast_name prefix = {.parts = item->column.parts, .n = i + 1};
@@ -118,7 +128,7 @@ out:
 }
 
 // The columns of a CREATE TABLE: written ones, or those of its query.
-static enum fz_code build_schema(struct fz_statement *s, const struct fz_sql_query *query, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code build_schema(struct fz_statement *s, const struct fz_sql_query *query, int64_t format_version, const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_ast_stmt *a = s->ast;
     size_t n = query != NULL ? query->n_columns : a->n_column_defs;
@@ -138,7 +148,7 @@ static enum fz_code build_schema(struct fz_statement *s, const struct fz_sql_que
         if (def != NULL && def->default_value != NULL) {
             return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "column %s: column defaults cannot be declared for Iceberg tables", def->name);
         }
-        FZ_TRY(storable(&s->arena, def ? def->type : query->columns[i].type, fields[i].name, &next_id, &fields[i].type, err));
+        FZ_TRY(storable(&s->arena, def ? def->type : query->columns[i].type, fields[i].name, format_version, &next_id, &fields[i].type, err));
         for (size_t k = 0; k < i; k++) {
             if (fz_strcasecmp(fields[k].name, fields[i].name) == 0) {
                 return fz_fail_cond(err, FZ_EXISTS, "COLUMN_ALREADY_EXISTS", "the column %s is there twice", fields[i].name);
@@ -303,6 +313,56 @@ static enum fz_code check_provider(const char *provider, struct fz_err *err) {
     return provider == NULL ? FZ_OK : fz_fail(err, FZ_UNSUPPORTED, "USING %s: this catalog holds Iceberg tables; write USING iceberg", provider);
 }
 
+static int64_t wanted_version(const struct fz_ast_stmt *a, const struct fz_metadata *current) {
+    int64_t version = current != NULL ? current->format_version : 2;
+    for (size_t i = 0; i < a->n_properties; i++) {
+        if (strcmp(a->properties[i].key, "format-version") == 0 && !fz_parse_i64(fz_str_of(a->properties[i].value), &version)) {
+            version = 2; // refused later, with the reason
+        }
+    }
+    return version;
+}
+
+static enum fz_code build_partitioning(struct fz_statement *s, struct fz_table_create *create, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_ast_stmt *a = s->ast;
+    struct fz_partition_field *partition = fz_arena_array(&s->arena, a->n_partition_by, sizeof *partition);
+    if (partition == NULL) {
+        return fz_fail_nomem(err, a->n_partition_by * sizeof *partition);
+    }
+    for (size_t i = 0; i < a->n_partition_by; i++) {
+        FZ_TRY(fz_partition_field_of(&s->arena, create->schema, &a->partition_by[i], &partition[i], err));
+    }
+    create->partition = partition;
+    create->n_partition = a->n_partition_by;
+out:
+    return rc;
+}
+
+// CREATE TABLE a LIKE b: b's columns and partitioning, not its properties.
+static enum fz_code take_shape(struct fz_statement *s, struct fz_table_create *create, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_engine_table *like;
+    FZ_TRY(fz_engine_load_table(s, &s->ast->column, &like, err));
+    if (like->kind != FZ_TABLE_DATA) {
+        return fz_fail(err, FZ_UNSUPPORTED, "%s is a metadata table: a table cannot be made like it", like->metadata_table);
+    }
+    const struct fz_partition_spec *spec = fz_metadata_spec(like->metadata, like->metadata->default_spec_id);
+    struct fz_partition_field *partition = fz_arena_array(&s->arena, spec->n_fields, sizeof *partition);
+    if (partition == NULL) {
+        return fz_fail_nomem(err, spec->n_fields * sizeof *partition);
+    }
+    for (size_t i = 0; i < spec->n_fields; i++) {
+        if (spec->fields[i].transform.kind != FZ_TRANSFORM_VOID) {
+            partition[create->n_partition++] = spec->fields[i];
+        }
+    }
+    create->schema = like->schema->type;
+    create->partition = partition;
+out:
+    return rc;
+}
+
 enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_ast_stmt *a = s->ast;
@@ -344,17 +404,12 @@ enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err) {
         }
         FZ_TRY(fz_sql_bind_query(&s->arena, &env, a->query, &query, err));
     }
-    FZ_TRY(build_schema(s, query, &create.schema, err));
-    struct fz_partition_field *partition = fz_arena_array(&s->arena, a->n_partition_by, sizeof *partition);
-    if (partition == NULL) {
-        rc = fz_fail_nomem(err, a->n_partition_by * sizeof *partition);
-        goto out;
+    if (a->text != NULL && strcmp(a->text, "LIKE") == 0) {
+        FZ_TRY(take_shape(s, &create, err));
+    } else {
+        FZ_TRY(build_schema(s, query, wanted_version(a, current), &create.schema, err));
+        FZ_TRY(build_partitioning(s, &create, err));
     }
-    for (size_t i = 0; i < a->n_partition_by; i++) {
-        FZ_TRY(fz_partition_field_of(&s->arena, create.schema, &a->partition_by[i], &partition[i], err));
-    }
-    create.partition = partition;
-    create.n_partition = a->n_partition_by;
     struct fz_property *properties = NULL;
     FZ_TRY(build_properties(s, &properties, &create.n_properties, err));
     create.properties = properties;

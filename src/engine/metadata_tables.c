@@ -28,6 +28,7 @@ static const char MANIFESTS[] =
     "content int, path string, length bigint, partition_spec_id int, added_snapshot_id bigint, added_data_files_count int, existing_data_files_count int, "
     "deleted_data_files_count int, added_delete_files_count int, existing_delete_files_count int, deleted_delete_files_count int, "
     "partition_summaries array<struct<contains_null:boolean,contains_nan:boolean,lower_bound:string,upper_bound:string>>";
+static const char ALL_MANIFESTS_TAIL[] = "reference_snapshot_id bigint, key_metadata binary";
 static const char FILE_HEAD[] = "content int, file_path string, file_format string, spec_id int";
 static const char FILE_TAIL[] =
     "record_count bigint, file_size_in_bytes bigint, column_sizes map<int,bigint>, value_counts map<int,bigint>, null_value_counts map<int,bigint>, "
@@ -55,7 +56,7 @@ static bool is_entries(const char *name) {
     return is_any(name, "entries", "all_entries", "entries");
 }
 
-// Leaves outside lists and maps, dotted names, in name order: the members of readable_metrics.
+// All leaves (`a.element`, `m.key`, …), dotted names, in name order: the members of readable_metrics.
 struct leaf {
     const char *name;
     const struct fz_field *field;
@@ -71,10 +72,10 @@ static enum fz_code collect_leaves(struct fz_arena *arena, const struct fz_type 
         if (name == NULL) {
             return fz_fail_nomem(err, 64);
         }
-        if (f->type->id == FZ_TYPE_STRUCT) {
+        if (f->type->n_fields > 0) {
             char *inner = fz_arena_printf(arena, "%s.", name);
             FZ_TRY(collect_leaves(arena, f->type, inner ? inner : "", out, n, cap, err));
-        } else if (f->type->n_fields == 0) {
+        } else {
             FZ_TRY(fz_grow((void **)out, cap, *n + 1, sizeof **out, err));
             (*out)[(*n)++] = (struct leaf){name, f};
         }
@@ -159,6 +160,10 @@ static enum fz_code table_type(struct fz_arena *arena, const struct fz_engine_ta
         return file_columns(arena, t, true, out, err);
     }
     const struct fz_type *partition, *tail, *file, *readable;
+    if (fz_strcasecmp(name, "all_manifests") == 0) {
+        char *ddl = fz_arena_printf(arena, "%s, %s", MANIFESTS, ALL_MANIFESTS_TAIL);
+        return ddl ? parse_columns(arena, ddl, out, err) : fz_fail_nomem(err, sizeof MANIFESTS);
+    }
     FZ_TRY(fz_metadata_partition_type(arena, t->metadata, &partition, err));
     if (fz_strcasecmp(name, "partitions") == 0) {
         FZ_TRY(parse_columns(arena, PARTITION_TAIL, &tail, err));
@@ -372,14 +377,12 @@ static enum fz_code add_files(struct fz_engine *e, const struct fz_engine_table 
     const char *name = t->metadata_table;
     bool all = strncasecmp(name, "all_", 4) == 0, want_data = strcasestr(name, "delete_files") == NULL, want_deletes = strcasestr(name, "data_files") == NULL;
     FZ_TRY(metrics_type(&out->arena, fz_metadata_current_schema(t->metadata), &leaves, &n_leaves, &unused, err));
-    for (size_t s = 0; s < (all ? t->metadata->n_snapshots : 1); s++) {
-        FZ_TRY(fz_scan_entries(e->store, t->metadata, all ? t->metadata->snapshots[s].snapshot_id : t->snapshot_id, &arena, &entries, &n_entries, err));
-        for (size_t i = 0; i < n_entries; i++) {
-            const struct fz_data_file *f = &entries[i].file;
-            if (entries[i].status != FZ_ENTRY_DELETED && (f->content == FZ_CONTENT_DATA ? want_data : want_deletes)) {
-                file_values(&out->arena, fields, n, leaves, f, values);
-                FZ_TRY(fz_rows_add(out, values, err));
-            }
+    FZ_TRY(fz_scan_written_entries(e->store, t->metadata, t->snapshot_id, all, &arena, &entries, &n_entries, err));
+    for (size_t i = 0; i < n_entries; i++) {
+        const struct fz_data_file *f = &entries[i].file;
+        if (entries[i].status != FZ_ENTRY_DELETED && (f->content == FZ_CONTENT_DATA ? want_data : want_deletes)) {
+            file_values(&out->arena, fields, n, leaves, f, values);
+            FZ_TRY(fz_rows_add(out, values, err));
         }
     }
 out:
@@ -394,7 +397,8 @@ static enum fz_code add_entries(struct fz_engine *e, const struct fz_engine_tabl
     struct leaf *leaves;
     const struct fz_type *unused;
     FZ_TRY(metrics_type(&out->arena, fz_metadata_current_schema(t->metadata), &leaves, &n_leaves, &unused, err));
-    FZ_TRY(fz_scan_entries(e->store, t->metadata, t->snapshot_id, &out->arena, &entries, &n_entries, err));
+    bool all = fz_strcasecmp(t->metadata_table, "all_entries") == 0;
+    FZ_TRY(fz_scan_written_entries(e->store, t->metadata, t->snapshot_id, all, &out->arena, &entries, &n_entries, err));
     for (size_t i = 0; i < n_entries; i++) {
         const struct fz_type *file_type = fields[4].type;
         struct fz_value *file = fz_arena_array(&out->arena, file_type->n_fields, sizeof *file), values[6];
@@ -509,13 +513,14 @@ static struct fz_value summary_bound(struct fz_arena *arena, const struct fz_typ
     return out;
 }
 
-static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out, struct fz_err *err) {
+// The manifests of one snapshot; with the two columns more of all_manifests when `n_columns` says so.
+static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_snapshot *s, const struct fz_field *fields, size_t n_columns,
+                                  struct fz_rows *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena *a = &out->arena;
     struct fz_buf bytes = {0};
     struct fz_manifest_file *files;
     size_t n_files;
-    const struct fz_snapshot *s = t->snapshot_id >= 0 ? fz_metadata_snapshot(t->metadata, t->snapshot_id) : NULL;
     if (s == NULL || s->manifest_list == NULL) {
         return FZ_OK;
     }
@@ -528,7 +533,7 @@ static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_ta
         if (spec != NULL) {
             FZ_TRY(fz_spec_partition_type(a, fz_metadata_current_schema(t->metadata), spec, &tuple, err));
         }
-        struct fz_value values[12], *items = fz_arena_array(a, m->n_partitions, sizeof *items);
+        struct fz_value values[14], *items = fz_arena_array(a, m->n_partitions, sizeof *items);
         for (size_t k = 0; items != NULL && k < m->n_partitions; k++) {
             const struct fz_field_summary *p = &m->partitions[k];
             struct fz_value *member = fz_arena_array(a, 4, sizeof *member);
@@ -556,6 +561,14 @@ static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_ta
             values[8 + k] = v_int(fields[8 + k].type, deletes && counts[k] >= 0 ? counts[k] : 0);
         }
         values[11] = v_items(fields[11].type, items, m->n_partitions);
+        if (n_columns > 12) {
+            values[12] = v_int(fields[12].type, s->snapshot_id);
+            values[13] = v_null(fields[13].type);
+            if (m->key_metadata.len > 0) {
+                values[13].is_null = false;
+                values[13].u.bytes = m->key_metadata;
+            }
+        }
         FZ_TRY(fz_rows_add(out, values, err));
     }
 out:
@@ -586,7 +599,7 @@ static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_t
         }
         struct fz_value tuple = partitioned ? v_partition(a, fields[0].type, &f->partition) : (struct fz_value){0};
         fz_buf_clear(&key);
-        fz_buf_putc(&key, '.');
+        fz_buf_printf(&key, "%d.", partitioned ? f->spec_id : 0);
         if (partitioned) {
             fz_value_print(&key, &tuple);
         }
@@ -662,7 +675,16 @@ enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_
         return add_log(t, fields, out, err);
     }
     if (fz_strcasecmp(name, "manifests") == 0) {
-        return add_manifests(e, t, fields, out, err);
+        return add_manifests(e, t, t->snapshot_id >= 0 ? fz_metadata_snapshot(t->metadata, t->snapshot_id) : NULL, fields, n, out, err);
+    }
+    if (fz_strcasecmp(name, "all_manifests") == 0) {
+        for (size_t i = 0; i < t->metadata->n_snapshots; i++) {
+            enum fz_code rc = add_manifests(e, t, &t->metadata->snapshots[i], fields, n, out, err);
+            if (rc != FZ_OK) {
+                return rc;
+            }
+        }
+        return FZ_OK;
     }
     return add_partitions(e, t, fields, n, out, err);
 }
