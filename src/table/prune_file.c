@@ -45,6 +45,15 @@ static int ordered_mask(const struct fz_leaf *leaf, const struct fz_value *liter
     return (fz_prune_leaf(&loose, set) & ~FZ_CAN_FALSE) | (fz_prune_leaf(&strict, set) & FZ_CAN_FALSE);
 }
 
+// truncate[W] of an integer within W of the lowest one wraps around (the reference does it in int and long arithmetic), so the
+// highest partition values may hold the lowest integers: no order there.
+static bool may_wrap(const struct fz_transform *transform, const struct fz_value *v) {
+    if (transform->kind != FZ_TRANSFORM_TRUNCATE || v == NULL || !fz_type_is_integer(v->type)) {
+        return false;
+    }
+    return v->u.i64 > (v->type->id == FZ_TYPE_INT ? INT32_MAX : INT64_MAX) - (int64_t)transform->param;
+}
+
 static int field_mask(const struct fz_leaf *leaf, const struct fz_partition_field *field,
                       const struct fz_value_set *set) {
     if (leaf->op == FZ_EXPR_IS_NULL) {
@@ -63,6 +72,9 @@ static int field_mask(const struct fz_leaf *leaf, const struct fz_partition_fiel
     }
     if ((set->min != NULL && !fz_prune_comparable(set->min->type, literal.type)) ||
         (set->max != NULL && !fz_prune_comparable(set->max->type, literal.type))) {
+        return FZ_CAN_ANY;
+    }
+    if (may_wrap(&field->transform, &literal) || may_wrap(&field->transform, set->max)) {
         return FZ_CAN_ANY;
     }
     if (leaf->op == FZ_EXPR_STARTS_WITH) {

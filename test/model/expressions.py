@@ -114,9 +114,10 @@ def in_list(a, items, negated=False):
     return Call(BOOLEAN, "({0} " + ("NOT " if negated else "") + "IN (" + holes + "))", [a] + items, function, strict=False)
 
 
-def cast_text_to_number(text, type_):
+def cast_text(text, type_):
+    """CAST(text AS INT or BIGINT), for the texts of this model: plain digits or nothing like it."""
     try:
-        return fits(int(text.strip()), type_)
+        return fits(int(text), type_)
     except ValueError:
         raise SqlError("VALUE")
 
@@ -144,7 +145,9 @@ def random_comparison(rng, columns, pushed):
         return compare(rng.choice(["=", "<>", "<", "<=", ">", ">=", "<=>"]), a, rng.choice(same))
     if r < 0.3:
         return in_list(a, [make(0.1) for _ in range(rng.randint(1, 4))], rng.random() < 0.3)
-    if r < 0.36 and a.type == STRING:
+    if r < 0.32 and a.type == STRING and not pushed:  # fails for some rows
+        return compare(">", Call(BIGINT, "CAST({0} AS BIGINT)", [a], lambda x: cast_text(x, BIGINT)), Literal(5, BIGINT))
+    if r < 0.38 and a.type == STRING:
         prefix = rng.choice(["a", "a common", "ä", "z", "漢", "\U0010ffff"])
         return Call(BOOLEAN, "({0} LIKE '" + prefix + "%')", [a], lambda x: x.startswith(prefix))
     if r < 0.42:

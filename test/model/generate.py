@@ -1,6 +1,6 @@
 """Random tables and statements."""
 import expressions as ex
-from statements import Alter, Clause, Create, Delete, Insert, Merge, Source, Table, Update
+from statements import Alter, Clause, Create, Delete, Insert, InQuery, Merge, Source, Table, Update
 from values import (ARRAY, ARRAY_OF_STRUCT, BIGINT, BINARY, BOOLEAN, DATE, DECIMALS, DEEP, DOUBLE, FLOAT, INT, INTEGERS, MAP, NTZ, STRING, STRUCT,
                     TIMESTAMP, can_store, is_nested, random_value)
 
@@ -44,7 +44,7 @@ def random_properties(rng):
     if rng.random() < 0.15:
         out["write.parquet.dict-size-bytes"] = str(rng.choice([1, 64]))
     if rng.random() < 0.3:
-        out["write.parquet.compression-codec"] = rng.choice(["snappy", "gzip", "uncompressed", "zstd", "lz4", "brotli"])
+        out["write.parquet.compression-codec"] = rng.choice(["snappy", "gzip", "uncompressed", "zstd", "lz4"])
     if rng.random() < 0.2:
         out["write.metadata.metrics.default"] = rng.choice(["none", "counts", "truncate(3)", "full"])
     if rng.random() < 0.3:
@@ -96,29 +96,44 @@ def random_insert(rng, table):
         fields = rng.sample(table.fields, rng.randint(1, len(table.fields)))
         names = [f.name for f in fields]
     typed = [(f"x{i}", near(rng, f.type)) for i, f in enumerate(fields)]
-    return Insert(Source(typed, random_rows(rng, typed, row_count(rng), rng.choice([0, 0.03])), rng.random() < 0.1), names)
+    source = Source(typed, random_rows(rng, typed, row_count(rng), rng.choice([0, 0.03])), rng.random() < 0.1)
+    return Insert(source, names, rng.random() < 0.06)
 
 
-def random_assignments(rng, table, columns, everything=False):
+def random_assignments(rng, table, columns, everything=False, parts=False):
     fields = list(table.fields)
     if not everything:
         fields = rng.sample(fields, rng.randint(1, min(3, len(fields))))
-    out = [(f.name, ex.random_expression(rng, columns, f.type)) for f in fields]
+    out = []
+    for f in fields:
+        if parts and f.type[0] == "struct" and rng.random() < 0.5:
+            out += [(f"{f.name}.{n}", ex.random_expression(rng, columns, t)) for n, t in rng.sample(f.type[1], rng.randint(1, len(f.type[1])))]
+        else:
+            out.append((f.name, ex.random_expression(rng, columns, f.type)))
     if rng.random() < 0.01:
         victim = rng.randrange(len(out))
-        field = table.field(out[victim][0])
+        field = table.target(out[victim][0])
         if field.type != STRING and not is_nested(field.type):
-            out[victim] = (field.name, ex.Literal("text", STRING))
+            out[victim] = (out[victim][0], ex.Literal("text", STRING))
     return out
 
 
 def random_update(rng, table):
-    where = None if rng.random() < 0.05 else ex.random_predicate(rng, table.columns(), pushed=True)
-    return Update(random_assignments(rng, table, table.columns()), where)
+    where = None if rng.random() < 0.05 else random_where(rng, table)
+    return Update(random_assignments(rng, table, table.columns(), parts=True), where)
+
+
+def random_where(rng, table):
+    flat = [c for c in table.columns() if not is_nested(c.type) and c.type not in (DOUBLE, FLOAT)]
+    if flat and rng.random() < 0.12:
+        column = rng.choice(flat)
+        inside = InQuery(column, Source([("q1", column.type)], random_rows(rng, [("q1", column.type)], rng.randint(0, 6))), rng.random() < 0.4)
+        return inside if rng.random() < 0.7 else ex.Logic("AND", [inside, ex.random_predicate(rng, table.columns(), True, 1)])
+    return ex.random_predicate(rng, table.columns(), pushed=True)
 
 
 def random_delete(rng, table):
-    return Delete(ex.random_predicate(rng, table.columns(), pushed=True))
+    return Delete(random_where(rng, table))
 
 
 def key_pair(rng, t, s):
@@ -180,7 +195,7 @@ def random_clauses(rng, table, source):
                 out.append(Clause(kind, "delete", condition, []))
             else:
                 is_star = kind == "matched" and star and rng.random() < 0.3
-                out.append(Clause(kind, "update", condition, None if is_star else random_assignments(rng, table, seen)))
+                out.append(Clause(kind, "update", condition, None if is_star else random_assignments(rng, table, seen, parts=True)))
     return out
 
 
@@ -200,7 +215,7 @@ def random_source(rng, table):
         fields.append(("op", STRING))
     if rng.random() < 0.2:
         rng.shuffle(fields)
-    rows = random_rows(rng, fields, 0 if rng.random() < 0.04 else rng.randint(1, 30 if rng.random() < 0.2 else 8), rng.choice([0, 0, 0.04]))
+    rows = random_rows(rng, fields, 0 if rng.random() < 0.04 else 260 if rng.random() < 0.02 else rng.randint(1, 30 if rng.random() < 0.2 else 8), rng.choice([0, 0, 0.04]))
     key = next((i for i, (n, _) in enumerate(fields) if n == "k"), None)
     if key is not None and rng.random() < 0.75:  # one row a key, so that the cardinality rule stays quiet
         seen, unique = set(), []
@@ -229,9 +244,14 @@ def set_property(key, value):
     return Alter(f"SET TBLPROPERTIES ('{key}'='{value}')", change, checks)
 
 
+def replace_type(t, name, type_):
+    i = next(i for i, f in enumerate(t.fields) if f.name == name)
+    t.fields[i] = type(t.fields[i])(t.fields[i].id, name, type_)
+
+
 def random_alter(rng, table):
     used = {s[0] for s in table.spec}
-    kind = rng.choice(["add", "add", "drop", "rename", "widen", "spec add", "spec drop", "mode", "mode", "upgrade", "upgrade", "order", "granularity"])
+    kind = rng.choice(["add", "add", "add part", "move", "drop", "drop", "rename", "widen", "spec add", "spec drop", "mode", "mode", "upgrade", "upgrade", "order", "granularity"])
     if kind == "add":
         name, type_ = f"c{table.next_id}_{rng.randint(0, 9)}", rng.choice(TYPES)
         return Alter(f"ADD COLUMN {name} {ex.ddl(type_)}", lambda t: t.add_field(name, type_), lambda t: all(f.name != name for f in t.fields))
@@ -240,6 +260,26 @@ def random_alter(rng, table):
         if len(free) > 1:
             name = rng.choice(free)
             return Alter(f"DROP COLUMN {name}", lambda t: t.fields.remove(t.field(name)), lambda t: any(f.name == name for f in t.fields))
+    if kind == "add part":
+        structs = [f for f in table.fields if f.type[0] == "struct"]
+        if structs:
+            name, old, type_ = (lambda f: (f.name, f.type, rng.choice([INT, STRING, DOUBLE, DATE])))(rng.choice(structs))
+            part = f"p{rng.randint(0, 99)}"
+            def add_part(t):
+                replace_type(t, name, ("struct", old[1] + ((part, type_),)))
+                for row in t.rows:
+                    field = t.field(name)
+                    if row.values.get(field.id) is not None:
+                        row.values[field.id] = row.values[field.id] + (None,)
+            return Alter(f"ADD COLUMN {name}.{part} {ex.ddl(type_)}", add_part,
+                         lambda t: any(f.name == name and f.type == old for f in t.fields) and all(n != part for n, _ in old[1]))
+    if kind == "move" and len(table.fields) > 1:
+        name, other = (f.name for f in rng.sample(table.fields, 2))
+        def move(t):
+            field = t.field(name)
+            t.fields.remove(field)
+            t.fields.insert(t.fields.index(t.field(other)) + 1, field)
+        return Alter(f"ALTER COLUMN {name} AFTER {other}", move, lambda t: {name, other} <= {f.name for f in t.fields})
     if kind == "rename":
         free = [f.name for f in table.fields if f.name not in used and f.name != "k" and f.name != table.properties.get("ordered")]
         if free:
@@ -254,10 +294,7 @@ def random_alter(rng, table):
         if wider:
             field, type_ = rng.choice(wider)
             name, old = field.name, field.type
-            def widen(t):
-                i = next(i for i, f in enumerate(t.fields) if f.name == name)
-                t.fields[i] = type(t.fields[i])(t.fields[i].id, name, type_)
-            return Alter(f"ALTER COLUMN {name} TYPE {ex.ddl(type_)}", widen, lambda t: any(f.name == name and f.type == old for f in t.fields))
+            return Alter(f"ALTER COLUMN {name} TYPE {ex.ddl(type_)}", lambda t: replace_type(t, name, type_), lambda t: any(f.name == name and f.type == old for f in t.fields))
     if kind == "spec add":
         free = [f for f in table.fields if f.name not in used]
         transform = random_transform(rng, *(lambda f: (f.name, f.type))(rng.choice(free))) if free else None

@@ -20,18 +20,16 @@ def main():
     work = tempfile.mkdtemp(prefix="model_spark_")
     args = argparse.Namespace(jobs=1, memory="3g", work=work, jars=os.environ.get("CONFORMANCE_JARS", ""), conf=[], shared_catalog=False,
                               classes_only=False, catalog_conf=[])
-    spark = rs.session(args)
-    catalogs = {}
+    base = rs.session(args)
+    sessions = {}  # one a folder: the catalog's name is part of its rows, so it is `ice` in each
     for job in jobs:
-        if job["folder"] not in catalogs:
-            name = catalogs[job["folder"]] = f"c{len(catalogs)}"
-            key = f"spark.sql.catalog.{name}"
-            spark.conf.set(key, "org.apache.iceberg.spark.SparkCatalog")
-            spark.conf.set(f"{key}.type", "jdbc")
-            spark.conf.set(f"{key}.uri", f"jdbc:sqlite:{job['folder']}/catalog.db")
-            spark.conf.set(f"{key}.warehouse", f"{job['folder']}/warehouse")
-            spark.conf.set(f"{key}.jdbc.schema-version", "V1")
-        where = f"{catalogs[job['folder']]}.db.{job['table']}"
+        if job["folder"] not in sessions:
+            session = sessions[job["folder"]] = base.newSession()
+            key = "spark.sql.catalog.ice"
+            for k, v in ((key, "org.apache.iceberg.spark.SparkCatalog"), (f"{key}.type", "jdbc"), (f"{key}.uri", f"jdbc:sqlite:{job['folder']}/catalog.db"),
+                         (f"{key}.warehouse", f"{job['folder']}/warehouse"), (f"{key}.jdbc.schema-version", "V1")):
+                session.conf.set(k, v)
+        spark, where = sessions[job["folder"]], f"ice.db.{job['table']}"
         try:
             frame = spark.sql(f"SELECT {', '.join(job['columns'])} FROM {where}")
             fields = frame.schema.fields
@@ -49,6 +47,8 @@ def cell(value, type_):
     """As the protocol has it: without the escapes of a result line."""
     if value is None:
         return None
+    if type_.typeName() == "decimal":
+        return f"{value:.{type_.scale}f}"
     text = rs.fmt_cell(value, type_)
     if text == "(empty)":
         return ""

@@ -259,10 +259,10 @@ def smaller_statement(s):
     if isinstance(s, (st.Insert, st.Merge)):
         for rows in smaller_rows(s.source.rows):
             source = st.Source(s.source.fields, rows, s.source.as_table)
-            yield st.Insert(source, s.names) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
+            yield st.Insert(source, s.names, s.overwrite) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
         if s.source.as_table:
             source = st.Source(s.source.fields, s.source.rows)
-            yield st.Insert(source, s.names) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
+            yield st.Insert(source, s.names, s.overwrite) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
     if isinstance(s, st.Merge):
         for i in range(len(s.clauses)):
             if len(s.clauses) > 1:
@@ -314,7 +314,7 @@ def drop_column(case, position):
     for s in case[1:]:
         if isinstance(s, st.Insert) and s.names is None and len(s.source.fields) >= len(create.fields):
             fields = s.source.fields[:position] + s.source.fields[position + 1:]
-            s = st.Insert(st.Source(fields, [r[:position] + r[position + 1:] for r in s.source.rows], s.source.as_table), None)
+            s = st.Insert(st.Source(fields, [r[:position] + r[position + 1:] for r in s.source.rows], s.source.as_table), None, s.overwrite)
         out.append(s)
     return out
 

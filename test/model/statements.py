@@ -2,7 +2,7 @@
 import copy
 
 from expressions import Column
-from values import SqlError, can_store, ddl, is_nested, literal, store
+from values import SqlError, can_store, ddl, literal, order_key, store
 
 
 class Field:
@@ -33,6 +33,12 @@ class Table:
 
     def field(self, name):
         return next(f for f in self.fields if f.name == name)
+
+    def target(self, name):
+        """What an assignment to `name` or `name.part` sets."""
+        column, _, part = name.partition(".")
+        field = self.field(column)
+        return Part(field, [n for n, _ in field.type[1]].index(part)) if part else field
 
     def columns(self, alias="t"):
         return [Column(alias, f.name, f.type) for f in self.fields]
@@ -121,6 +127,27 @@ class Source:
         return [dict(zip((n for n, _ in self.fields), row)) for row in self.rows]
 
 
+class Part:
+    """A field inside a struct column as the target of an assignment: looks like a Field, stores into the whole value."""
+
+    def __init__(self, field, index):
+        self.field, self.index, self.id = field, index, (field.id, index)
+        self.type = field.type[1][index][1]
+
+
+def put_parts(values, old, fields):
+    """Values by id where ids may be (id, index): the parts go into the structs they belong to; a NULL struct comes into being."""
+    out = {k: v for k, v in values.items() if not isinstance(k, tuple)}
+    for key, v in values.items():
+        if isinstance(key, tuple):
+            id_, index = key
+            n = len(next(f for f in fields if f.id == id_).type[1])
+            base = list(out.get(id_, old.get(id_)) or (None,) * n)
+            base[index] = v
+            out[id_] = tuple(base)
+    return out
+
+
 def store_all(pairs, env, errors):
     """Evaluates and stores [(field, expression)]; errors are collected."""
     out = {}
@@ -141,20 +168,32 @@ def check_types(pairs, errors):
             errors.add("TYPE")
 
 
+def holds(condition, env, errors):
+    try:
+        return condition.eval(env) is True
+    except SqlError as error:
+        errors.add(error.cls)
+        return False
+
+
 class Insert:
     is_setup = False
 
-    def __init__(self, source, columns):
+    def __init__(self, source, columns, overwrite=False):
         self.source, self.names = source, columns  # names of the table's columns that the source's columns go to; None: all, by position
+        self.overwrite = overwrite  # the whole table (static mode)
 
     def sql(self, name):
         columns = "" if self.names is None else f" ({', '.join(self.names)})"
+        into = f"INSERT {'OVERWRITE' if self.overwrite else 'INTO'} {name}{columns}"
         if self.source.rows and not self.source.as_table:
-            return [f"INSERT INTO {name}{columns} {self.source.values()}"]
-        return self.source.setup(name) + [f"INSERT INTO {name}{columns} SELECT * FROM {self.source.relation(name)} AS s"]
+            return [f"{into} {self.source.values()}"]
+        return self.source.setup(name) + [f"{into} SELECT * FROM {self.source.relation(name)} AS s"]
 
     def run(self, table):
         out = Outcome(table)
+        if self.overwrite:
+            out.rows = []
         fields = table.fields if self.names is None else [table.field(n) for n in self.names]
         if len(fields) != len(self.source.fields):
             raise KeyError("columns")
@@ -165,9 +204,9 @@ class Insert:
         return out
 
 
-def assign(table, row, assignments, env, errors):
-    values = store_all([(table.field(n), e) for n, e in assignments], env, errors)
-    return row.changed({**{f.id: row.values.get(f.id) for f in table.fields}, **values})
+def assign(table, row, pairs, env, errors):
+    old = {f.id: row.values.get(f.id) for f in table.fields}
+    return row.changed({**old, **put_parts(store_all(pairs, env, errors), old, table.fields)})
 
 
 def copied_rows(table, files, changed):
@@ -187,11 +226,12 @@ class Update:
     def run(self, table):
         out = Outcome(table)
         out.rows = []
-        check_types([(table.field(n), e) for n, e in self.assignments], out.errors)
+        pairs = [(table.target(n), e) for n, e in self.assignments]
+        check_types(pairs, out.errors)
         for row in table.rows:
             env = {"t": table.env(row)}
-            hit = self.where is None or self.where.eval(env) is True
-            out.rows.append(assign(table, row, self.assignments, env, out.errors) if hit else row)
+            hit = self.where is None or holds(self.where, env, out.errors)
+            out.rows.append(assign(table, row, pairs, env, out.errors) if hit else row)
             out.deleted_positions += hit
         return out
 
@@ -207,9 +247,33 @@ class Delete:
 
     def run(self, table):
         out = Outcome(table)
-        out.rows = [row for row in table.rows if self.where.eval({"t": table.env(row)}) is not True]
+        out.rows = [row for row in table.rows if not holds(self.where, {"t": table.env(row)}, out.errors)]
         out.deleted_positions = len(table.rows) - len(out.rows)
         return out
+
+
+class InQuery:
+    """t.column [NOT] IN (SELECT k FROM the source)."""
+
+    type, args = ("boolean",), ()
+
+    def __init__(self, column, source, negated):
+        self.column, self.source, self.negated = column, source, negated
+
+    def sql(self):
+        name = self.source.fields[0][0]
+        return f"({self.column.sql()} {'NOT ' if self.negated else ''}IN (SELECT q.{name} FROM {self.source.relation('')} AS q))"
+
+    def eval(self, env):
+        values = [row[0] for row in self.source.rows]
+        x = self.column.eval(env)
+        if not values:
+            return self.negated
+        if x is None:
+            return None
+        if any(v is not None and order_key(v) == order_key(x) for v in values):
+            return not self.negated
+        return None if None in values else self.negated
 
 
 class Clause:
@@ -230,7 +294,7 @@ class Clause:
 
     def pairs(self, table, source):
         if self.assignments is not None:
-            return [(table.field(n), e) for n, e in self.assignments]
+            return [(table.target(n), e) for n, e in self.assignments]
         by_name = {c.name: c for c in source.columns()}
         return [(f, by_name[f.name]) for f in table.fields]
 
@@ -315,5 +379,4 @@ class Merge:
         counts[("matched" if kind == "matched" else "by-source") + ("-deleted" if clause.action == "delete" else "-updated")] += 1
         if clause.action == "delete":
             return None
-        values = store_all(clause.pairs(table, self.source), env, out.errors)
-        return row.changed({**{f.id: row.values.get(f.id) for f in table.fields}, **values})
+        return assign(table, row, clause.pairs(table, self.source), env, out.errors)

@@ -234,7 +234,7 @@ def store(v, source, target):
         if isinstance(v, float):
             if math.isnan(v) or math.isinf(v):
                 raise SqlError("VALUE")
-            return to_decimal(Decimal(float_text(v, a == "float")), target)
+            return to_decimal(Decimal(repr(v)), target)
         return to_decimal(Decimal(v), target)
     if b in ("float", "double"):
         return f32(float(v)) if b == "float" else float(v)
@@ -273,7 +273,7 @@ def random_value(rng, t, nulls=0.12, edges=0.08):
     if kind == "boolean":
         return rng.random() < 0.5
     if kind == "date":
-        return rng.choice([-719162, 2932896, -25567]) if edge else rng.choice([-400, -366, -1, 0, 1, 31, 365, 19000, 19001, 19358, 19723])
+        return rng.choice([-718000, 2932896, -25567]) if edge else rng.choice([-400, -366, -1, 0, 1, 31, 365, 19000, 19001, 19358, 19723])
     if kind in ("timestamp", "timestamp_ntz"):
         if edge:
             return rng.choice([-62135596800000000 + 86400000000 * 400, 253402300799999999])
