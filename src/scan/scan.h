@@ -54,6 +54,10 @@ void fz_scan_plan_unref(struct fz_scan_plan *plan);
 // All live entries of a snapshot, unpruned, data and deletes (metadata tables, commit-time checks). Arena-allocated.
 enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, struct fz_arena *arena,
                              struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
+// What the manifests say, live and deleted entries alike: of one snapshot (-1: current), or with `history` each manifest that
+// any snapshot of the table lists, once.
+enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, bool history,
+                                     struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
 
 // Deleted positions of one file of the plan: DV or position delete files united; NULL in *out when none. Cached in the plan; thread-safe; borrowed.
 enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out, struct fz_err *err);

@@ -162,6 +162,72 @@ out:
     return rc;
 }
 
+// Appends the manifests of one snapshot that are not listed yet.
+static enum fz_code add_manifests(struct fz_store *store, const struct fz_snapshot *snapshot, struct fz_arena *arena, struct fz_map *seen,
+                                  struct fz_manifest_file **files, size_t *n, size_t *cap, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_scan_manifests list = {0};
+    FZ_TRY(fz_scan_manifest_list(store, snapshot, arena, &list, err));
+    for (size_t i = 0; i < list.n_files; i++) {
+        struct fz_map_entry *entry;
+        bool added;
+        FZ_TRY(fz_map_put(seen, fz_str_of(list.files[i].manifest_path), &entry, &added, err));
+        if (added) {
+            FZ_TRY(fz_grow((void **)files, cap, *n + 1, sizeof **files, err));
+            (*files)[(*n)++] = list.files[i];
+        }
+    }
+out:
+    return rc;
+}
+
+enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, bool history,
+                                     struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_scan_manifests list = {0};
+    struct fz_map seen = {0};
+    size_t cap = 0, total = 0;
+    const struct fz_snapshot *one =
+        snapshot_id < 0 ? fz_metadata_current_snapshot(metadata) : fz_metadata_snapshot(metadata, snapshot_id);
+    *out = NULL;
+    *n = 0;
+    for (size_t i = 0; history && i < metadata->n_snapshots; i++) {
+        FZ_TRY(add_manifests(store, &metadata->snapshots[i], arena, &seen, &list.files, &list.n_files, &cap, err));
+    }
+    if (!history && one) {
+        FZ_TRY(add_manifests(store, one, arena, &seen, &list.files, &list.n_files, &cap, err));
+    }
+    if (list.n_files == 0) {
+        goto out;
+    }
+    list.entries = fz_arena_array(arena, list.n_files, sizeof *list.entries);
+    list.n_entries = fz_arena_array(arena, list.n_files, sizeof *list.n_entries);
+    if (!list.entries || !list.n_entries) {
+        rc = fz_fail_nomem(err, list.n_files * sizeof *list.entries);
+        goto out;
+    }
+    FZ_TRY(fz_scan_manifests_read(store, metadata, NULL, arena, NULL, NULL, &list, err));
+    for (size_t i = 0; i < list.n_files; i++) {
+        total += list.n_entries[i];
+    }
+    struct fz_manifest_entry *all = fz_arena_array(arena, total ? total : 1, sizeof *all);
+    if (!all) {
+        rc = fz_fail_nomem(err, total * sizeof *all);
+        goto out;
+    }
+    for (size_t i = 0; i < list.n_files; i++) {
+        if (list.n_entries[i] > 0) {
+            memcpy(all + *n, list.entries[i], list.n_entries[i] * sizeof *all);
+            *n += list.n_entries[i];
+        }
+    }
+    *out = all;
+out:
+    fz_free(list.files);
+    fz_map_dispose(&seen);
+    return rc;
+}
+
 enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel,
                                   struct fz_parquet_file **out, struct fz_err *err) {
     struct fz_err first = FZ_ERR_INIT, ignored = FZ_ERR_INIT;
