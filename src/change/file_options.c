@@ -117,6 +117,36 @@ out:
     return rc;
 }
 
+static const char *column_property(const struct fz_metadata *m, struct fz_arena *arena, const char *key, const char *column) {
+    const char *full = fz_arena_printf(arena, "write.parquet.bloom-filter-%s.column.%s", key, column);
+    return full != NULL ? fz_metadata_property(m, full, NULL) : NULL;
+}
+
+// write.parquet.bloom-filter-*: on by column; false-positive rate and expected distinct values by column; size for all.
+static enum fz_code bloom_options(const struct fz_metadata *m, const char *column, struct fz_arena *arena, struct fz_parquet_bloom_options *out,
+                                  struct fz_err *err) {
+    int64_t max_bytes = 1 << 20;
+    *out = (struct fz_parquet_bloom_options){0};
+    const char *enabled = column_property(m, arena, "enabled", column);
+    if (enabled == NULL || fz_strcasecmp(enabled, "true") != 0) {
+        return FZ_OK;
+    }
+    out->enabled = true;
+    out->adaptive = fz_metadata_property_bool(m, "write.parquet.bloom-filter-adaptive-enabled", false);
+    const char *fpp = column_property(m, arena, "fpp", column), *ndv = column_property(m, arena, "ndv", column);
+    char *end = NULL;
+    out->fpp = fpp != NULL ? strtod(fpp, &end) : 0.01;
+    if (fpp != NULL && (end == fpp || *end != 0 || !(out->fpp > 0 && out->fpp < 1))) {
+        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.bloom-filter-fpp.column.%s is '%s'; it must be a number between 0 and 1", column, fpp);
+    }
+    if (ndv != NULL && (!fz_parse_i64(fz_str_of(ndv), &out->ndv) || out->ndv <= 0)) {
+        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.bloom-filter-ndv.column.%s is '%s'; it must be a positive number", column, ndv);
+    }
+    enum fz_code rc = parquet_number(m, false, "bloom-filter-max-bytes", max_bytes, &max_bytes, err);
+    out->max_bytes = max_bytes > 32 ? (size_t)max_bytes : 32;
+    return rc;
+}
+
 enum fz_code fz_file_options_for_data(const struct fz_metadata *m, const struct fz_schema *schema, struct fz_arena *arena, struct fz_file_options *out,
                                       struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -147,6 +177,7 @@ enum fz_code fz_file_options_for_data(const struct fz_metadata *m, const struct 
             }
         }
         const char *name = fz_schema_name_of(schema, o->field_id, arena);
+        FZ_TRY(bloom_options(m, name ? name : "", arena, &o->bloom, err));
         char *key = fz_arena_printf(arena, "write.metadata.metrics.column.%s", name ? name : "");
         if (key == NULL) {
             rc = fz_fail_nomem(err, 64);

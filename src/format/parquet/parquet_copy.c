@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "format/parquet/parquet_copy.h"
+#include "format/parquet/parquet_prune.h"
 #include "format/parquet/parquet_reader_priv.h"
 #include "format/parquet/parquet_writer_priv.h"
 
@@ -239,6 +240,7 @@ struct piece { // a range of the file wanted for one leaf: its chunk, column ind
 };
 struct job {
     const struct fz_parquet_copy *copy;
+    struct fz_cancel *cancel;
     struct fz_parquet_group *group;
     struct piece *pieces; // three per leaf
     size_t n_pieces;
@@ -471,6 +473,8 @@ static enum fz_code copy_leaf(struct job *job, const struct fz_pw_leaf *leaf, si
     }
     FZ_TRY(take_encodings(job, from, encodings, out, err));
     FZ_TRY(take_statistics(job, from, out, err));
+    size_t header_len;
+    FZ_TRY(fz_parquet_file_bloom_bytes(job->copy->file, from, job->cancel, &job->group->arena, &out->bloom, &header_len, err));
     if (pieces[1].len > 0) {
         struct fz_pq_column_index index;
         FZ_TRY(fz_pq_column_index_decode(&job->group->arena, pieces[1].bytes, pieces[1].len, &index, err));
@@ -491,7 +495,7 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
                                    const uint8_t *fields, struct fz_cancel *cancel, struct fz_parquet_group **out,
                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct job job = {.copy = copy, .n_pieces = 3 * encoder->n_leaves};
+    struct job job = {.copy = copy, .cancel = cancel, .n_pieces = 3 * encoder->n_leaves};
     int64_t rows = copy->file->meta.row_groups[copy->row_group].num_rows;
     *out = NULL;
     job.sources = fz_calloc(encoder->n_leaves, sizeof *job.sources);

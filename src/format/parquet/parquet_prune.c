@@ -175,22 +175,15 @@ static bool decode_header(const uint8_t *data, size_t len, struct header *out, s
     return in.fault == NULL;
 }
 
-enum fz_code fz_parquet_file_bloom(const struct fz_parquet_file *file, size_t row_group, int32_t field_id,
-                                   const struct fz_type *type, struct fz_cancel *cancel, struct fz_arena *arena,
-                                   struct fz_parquet_bloom *out, struct fz_err *err) {
+enum fz_code fz_parquet_file_bloom_bytes(const struct fz_parquet_file *file, const struct fz_pq_column_chunk *chunk,
+                                         struct fz_cancel *cancel, struct fz_arena *arena, struct fz_str *out,
+                                         size_t *header_len, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_pqr_conv conv;
     struct header h;
     uint8_t *bytes = NULL;
     size_t used = 0;
-    *out = (struct fz_parquet_bloom){0};
-    const struct fz_pqr_node *leaf = fz_pqr_find_leaf(&file->root, field_id);
-    if (row_group >= file->meta.n_row_groups || leaf == NULL || leaf->max_rep > 0 ||
-        !fz_pqr_conv_choose(leaf->element, type, &conv) || !can_ask(&conv, leaf->element)) {
-        return FZ_OK;
-    }
-    const struct fz_pq_column_chunk *chunk = &file->meta.row_groups[row_group].columns[leaf->leaf];
-    if (chunk->encrypted || chunk->type != leaf->element->type || chunk->bloom_filter_offset < 4) {
+    *out = (struct fz_str){0};
+    if (chunk->encrypted || chunk->bloom_filter_offset < 4) {
         return FZ_OK;
     }
     int64_t offset = chunk->bloom_filter_offset, rest = file->size_bytes - 8 - offset;
@@ -211,12 +204,39 @@ enum fz_code fz_parquet_file_bloom(const struct fz_parquet_file *file, size_t ro
     if ((size_t)len < used + (size_t)h.n_bytes) { // older writers do not say how long it is
         FZ_TRY(read_bytes(file, offset, (int64_t)used + h.n_bytes, "a bloom filter", cancel, arena, &bytes, err));
     }
-    uint32_t *words = fz_arena_memdup(arena, bytes + used, (size_t)h.n_bytes); // aligned
-    if (words == NULL) {
-        rc = fz_fail_nomem(err, (size_t)h.n_bytes);
-        goto out;
+    *out = (struct fz_str){(const char *)bytes, used + (size_t)h.n_bytes};
+    *header_len = used;
+out:
+    return rc;
+}
+
+enum fz_code fz_parquet_file_bloom(const struct fz_parquet_file *file, size_t row_group, int32_t field_id,
+                                   const struct fz_type *type, struct fz_cancel *cancel, struct fz_arena *arena,
+                                   struct fz_parquet_bloom *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_pqr_conv conv;
+    struct fz_str bytes;
+    size_t header_len = 0;
+    *out = (struct fz_parquet_bloom){0};
+    const struct fz_pqr_node *leaf = fz_pqr_find_leaf(&file->root, field_id);
+    if (row_group >= file->meta.n_row_groups || leaf == NULL || leaf->max_rep > 0 ||
+        !fz_pqr_conv_choose(leaf->element, type, &conv) || !can_ask(&conv, leaf->element)) {
+        return FZ_OK;
     }
-    *out = (struct fz_parquet_bloom){words, (size_t)h.n_bytes / BLOCK_BYTES, leaf->element->type};
+    const struct fz_pq_column_chunk *chunk = &file->meta.row_groups[row_group].columns[leaf->leaf];
+    if (chunk->type != leaf->element->type) {
+        return FZ_OK;
+    }
+    FZ_TRY(fz_parquet_file_bloom_bytes(file, chunk, cancel, arena, &bytes, &header_len, err));
+    if (bytes.len > 0) {
+        size_t n = bytes.len - header_len;
+        uint32_t *words = fz_arena_memdup(arena, bytes.ptr + header_len, n); // aligned
+        if (words == NULL) {
+            rc = fz_fail_nomem(err, n);
+            goto out;
+        }
+        *out = (struct fz_parquet_bloom){words, n / BLOCK_BYTES, leaf->element->type};
+    }
 out:
     return rc;
 }

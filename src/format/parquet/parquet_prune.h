@@ -30,6 +30,11 @@ enum fz_code fz_parquet_file_bloom(const struct fz_parquet_file *file, size_t ro
 // `key`: the number (integers, dates, timestamps, short decimals), or the XXH64 of the bytes (text, binary, fixed, UUID, long decimals).
 bool fz_parquet_bloom_may_have(const struct fz_parquet_bloom *bloom, int64_t key);
 
+// The filter of a column chunk as it stands in the file, header and bits; len 0: there is none, or one of an unknown kind.
+enum fz_code fz_parquet_file_bloom_bytes(const struct fz_parquet_file *file, const struct fz_pq_column_chunk *chunk,
+                                         struct fz_cancel *cancel, struct fz_arena *arena, struct fz_str *out,
+                                         size_t *header_len, struct fz_err *err);
+
 // For the writer: bytes of a filter for so many distinct values (a power of two, 32 .. max_bytes), setting bits, the header.
 size_t fz_parquet_bloom_bytes(size_t n_distinct, double fpp, size_t max_bytes);
 void fz_parquet_bloom_add(uint32_t *words, size_t n_blocks, uint64_t hash);

@@ -180,6 +180,23 @@ out:
 
 // ---- close ---------------------------------------------------------------------------------------------------------------
 
+// Behind the data of all row groups, so that a reader of the data passes over them at once.
+static enum fz_code write_blooms(struct fz_parquet_writer *w, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t g = 0; g < w->n_groups; g++) {
+        for (size_t i = 0; i < w->added[g]->n_chunks; i++) {
+            struct fz_pw_chunk *chunk = &w->added[g]->chunks[i];
+            if (chunk->bloom.len > 0) {
+                chunk->meta.bloom_filter_offset = w->pos;
+                chunk->meta.bloom_filter_length = (int64_t)chunk->bloom.len;
+                FZ_TRY(write_raw(w, chunk->bloom.ptr, chunk->bloom.len, err));
+            }
+        }
+    }
+out:
+    return rc;
+}
+
 static enum fz_code write_indexes(struct fz_parquet_writer *w, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (int pass = 0; pass < 2; pass++) { // all column indexes, then all offset indexes
@@ -312,6 +329,7 @@ enum fz_code fz_parquet_writer_close(struct fz_parquet_writer *writer, struct fz
         goto out;
     }
     FZ_TRY(flush_group(writer, err));
+    FZ_TRY(write_blooms(writer, err));
     FZ_TRY(write_indexes(writer, err));
     FZ_TRY(write_footer(writer, err));
     FZ_TRY(make_metrics(writer, arena, out, err));

@@ -15,7 +15,13 @@ struct fz_parquet_column_options { // per top-level or nested leaf field id; wha
     int32_t field_id;
     enum fz_metrics_mode metrics;
     int metrics_length; // TRUNCATE
-    bool bloom_filter;  // accepted, built by a later issue
+    struct fz_parquet_bloom_options { // columns of type boolean have none
+        bool enabled;
+        double fpp;       // 0 < fpp < 1; 0: 0.01
+        int64_t ndv;      // distinct values to expect in a row group; 0: they are counted
+        bool adaptive;    // counted although `ndv` is given
+        size_t max_bytes; // of one filter; 0: 1 MB
+    } bloom;
     bool no_dictionary;
 };
 struct fz_parquet_write {

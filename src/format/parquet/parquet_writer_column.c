@@ -136,6 +136,10 @@ static enum fz_code encode(struct fz_pw_leaf *leaf, const void *values, size_t n
         }
     }
     if (!leaf->use_dict && done < n) {
+        if (leaf->bloom.options.enabled) { // those before are in the dictionary, or were added when it was given up
+            size_t size = leaf->width > 0 ? leaf->width : sizeof(struct fz_string);
+            FZ_TRY(fz_pw_bloom_add(&leaf->bloom, leaf->width, (const char *)values + done * size, n - done, err));
+        }
         if (leaf->width > 0) {
             fz_buf_append(&leaf->plain, (const char *)values + done * leaf->width, (n - done) * leaf->width);
         } else {

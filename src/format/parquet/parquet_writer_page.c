@@ -48,6 +48,12 @@ enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err) {
     fz_pw_dict_expand(&leaf->dict, leaf->indexes, leaf->n_present, &leaf->plain);
     leaf->use_dict = false;
     if (!leaf->dict_used) {
+        if (leaf->bloom.options.enabled) {
+            enum fz_code rc = fz_pw_bloom_add_dict(&leaf->bloom, &leaf->dict, err);
+            if (rc != FZ_OK) {
+                return rc;
+            }
+        }
         fz_pw_dict_dispose(&leaf->dict); // no page refers to it; its memory may be better used
     }
     return fz_buf_check(&leaf->plain, err);
@@ -348,6 +354,10 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
         encodings[meta->n_encodings++] = FZ_PQ_RLE_DICTIONARY;
     }
     meta->encodings = encodings;
+    if (leaf->bloom.options.enabled) {
+        FZ_TRY(fz_pw_bloom_add_dict(&leaf->bloom, &leaf->dict, err));
+        FZ_TRY(fz_pw_bloom_finish(&leaf->bloom, &w->group_arena, &out->bloom, err));
+    }
     FZ_TRY(make_statistics(w, leaf, &meta->statistics));
     out->nulls = leaf->chunk_nulls;
     out->nans = leaf->chunk_nans;
@@ -368,6 +378,7 @@ void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf) {
     fz_buf_dispose(&leaf->plain);
     fz_buf_dispose(&leaf->chunk);
     fz_pw_dict_dispose(&leaf->dict);
+    fz_pw_bloom_dispose(&leaf->bloom);
     fz_pw_range_dispose(&leaf->page_range);
     fz_pw_range_dispose(&leaf->chunk_range);
     fz_pw_range_dispose(&leaf->previous_range);

@@ -52,6 +52,15 @@ struct fz_pw_dict {
     bool nomem;
 };
 
+// What a bloom filter is made of: hashes until the row group ends, or the largest filter when there are too many.
+struct fz_pw_bloom {
+    struct fz_parquet_bloom_options options;
+    uint64_t *hashes;
+    size_t n, cap;
+    uint32_t *words;
+    size_t n_bytes;
+};
+
 struct fz_pw_page_entry { // one page of the row group being built; offset relative to the first data page
     int64_t offset;
     int32_t compressed_page_size;
@@ -76,6 +85,7 @@ struct fz_pw_leaf {
     enum fz_metrics_mode metrics;
     int metrics_length;
     bool no_dictionary;
+    struct fz_pw_bloom bloom;
     bool left_out; // not encoded: its chunk is copied from another file
     // page being filled
     uint8_t *defs, *reps;
@@ -131,6 +141,7 @@ struct fz_pw_index { // page index of a column chunk
 struct fz_pw_chunk {
     struct fz_pq_column_chunk meta;
     struct fz_pw_index index;
+    struct fz_str bloom; // header and bits of the filter, in the group's arena; len 0: none
     struct fz_buf dictionary, pages; // encoded; or
     const char *copied; // bytes of another file, in the group's `copied`
     size_t copied_len;
@@ -208,6 +219,12 @@ void fz_pw_dict_clear(struct fz_pw_dict *dict); // keeps memory
 void fz_pw_dict_dispose(struct fz_pw_dict *dict);
 // Appends the PLAIN form of the values behind `indexes`.
 void fz_pw_dict_expand(const struct fz_pw_dict *dict, const uint32_t *indexes, size_t n, struct fz_buf *out);
+// parquet_writer_bloom.c: `n` values (width bytes each, 0: struct fz_string); those of a dictionary; the filter, then empty again.
+enum fz_code fz_pw_bloom_add(struct fz_pw_bloom *bloom, size_t width, const void *values, size_t n, struct fz_err *err);
+enum fz_code fz_pw_bloom_add_dict(struct fz_pw_bloom *bloom, const struct fz_pw_dict *dict, struct fz_err *err);
+enum fz_code fz_pw_bloom_finish(struct fz_pw_bloom *bloom, struct fz_arena *arena, struct fz_str *out,
+                                struct fz_err *err);
+void fz_pw_bloom_dispose(struct fz_pw_bloom *bloom);
 // parquet_writer_range.c
 // Widens the range by `n` gathered values (physical form; DECIMAL128 and UUID as struct fz_i128, text as struct fz_string).
 void fz_pw_range_add(struct fz_pw_range *range, enum fz_pw_kind kind, const void *values, size_t n, int64_t *nans);

@@ -181,8 +181,13 @@ static void leaf_options(struct fz_pw_leaf *leaf, const struct fz_parquet_write 
             leaf->metrics = c->metrics;
             leaf->metrics_length = c->metrics_length;
             leaf->no_dictionary = c->no_dictionary;
+            leaf->bloom.options = c->bloom;
         }
     }
+    struct fz_parquet_bloom_options *bloom = &leaf->bloom.options;
+    bloom->enabled = bloom->enabled && leaf->type->id != FZ_TYPE_BOOLEAN;
+    bloom->fpp = bloom->fpp > 0 && bloom->fpp < 1 ? bloom->fpp : 0.01;
+    bloom->max_bytes = bloom->max_bytes > 0 ? bloom->max_bytes : 1 << 20;
     if (leaf->metrics == FZ_METRICS_TRUNCATE && leaf->metrics_length <= 0) {
         leaf->metrics_length = 16;
     }
