@@ -51,7 +51,9 @@ converge: test-build
 
 interop: build
 	@tools/deps.sh interop
-	@python3 test/interop/run_interop.py --frazil build/frazil
+	@test -d build/demo/frazil-warehouse || { echo "running the demo, for its tables"; examples/demo.sh >build/demo.log 2>&1 || echo "the demo failed (build/demo.log)"; }
+	@echo "engines: Spark, PyIceberg, DuckDB (installed into the cache when missing: 1 GB, a minute or two)"
+	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; python3 test/interop/run_interop.py --frazil build/frazil
 
 SEED ?= 1
 COUNT ?= 500
@@ -75,6 +77,7 @@ check:
 	@tools/deps.sh check
 	@python3 tools/check_layers.py
 	@tools/check_format.sh
+	@tools/check_header.sh
 
 clean:
 	rm -rf build
