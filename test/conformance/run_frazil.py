@@ -272,7 +272,10 @@ def run_tuple(args, path, records, binding):
             status, words = run.engine.close()
             if status != 0 and not problems:
                 problems.append(f"{name}{tag}: the process ended with status {status}: {words}")
-        if not (args.keep and problems):
+        if args.keep_all:  # for test/interop, which lets other engines read the tables
+            with open(os.path.join(folder, "name"), "w", encoding="utf-8") as f:
+                f.write(name + tag)
+        elif not (args.keep and problems):
             shutil.rmtree(folder, ignore_errors=True)
         else:
             problems.append(f"{name}{tag}: kept {folder}")
@@ -303,6 +306,7 @@ def main():
     ap.add_argument("--timeout", type=float, default=120, help="seconds for one statement")
     ap.add_argument("--work", help="scratch folder")
     ap.add_argument("--keep", action="store_true", help="keep the folders of runs that failed")
+    ap.add_argument("--keep-all", action="store_true", help="keep the folders of all runs, each with a file `name`")
     ap.add_argument("-v", action="store_true", help="a line per tuple")
     args = ap.parse_args()
     args.frazil = os.path.abspath(args.frazil)

@@ -1,6 +1,7 @@
 """Values of any engine as the text that test/conformance/README.md describes, so that rows can be compared as text.
 
-A type is a tuple: ("list", element), ("struct", ((name, type), …)), ("map", key, value), ("float",) or ("other",)."""
+A type is a tuple: ("list", element), ("struct", ((name, type), …)), ("map", key, value), ("float",), ("decimal", p, s) or
+("other",); values.py has more of them."""
 import datetime
 import decimal
 import json
@@ -39,6 +40,8 @@ def scalar(v, kind):
         text = float_text(v, kind[0] == "float")
         return text, text[-1].isdigit()
     if isinstance(v, decimal.Decimal):
+        if kind[0] == "decimal":  # PySpark gives small values more digits than their type has
+            v = v.quantize(decimal.Decimal(1).scaleb(-kind[2]), context=decimal.Context(prec=60))
         return format(v, "f"), True
     if isinstance(v, datetime.datetime):
         if v.tzinfo is not None:

@@ -3,14 +3,19 @@
 
 One JSON request a line on stdin, one JSON answer a line on stdout. A request names the catalog (`db` SQLite file, `name`, `warehouse`):
   {"catalog": …, "read": "ns.table", "metadata": "…metadata.json"}   -> {"ok": true, "columns": […], "rows": [[text or null, …], …]}
-  {"catalog": …, "sql": ["…", …]}                                    -> {"ok": true}                 (spark)
-  {"catalog": …, "create": "ns.table", "arrow": {column: [type, values]}, "properties": {…}}         (pyiceberg)
+  {"catalog": …, "sql": ["…", …]}                                    -> columns and rows of the last  (spark)
+  {"catalog": …, "write": "ns.table", "what": base64 of a pickle}    -> {"ok": true}                 (pyiceberg, see PyIceberg.write)
+  {"bounds": "…metadata.json"}                                       -> "problems": […], "files": n  (pyiceberg, see bounds.py)
 Failures: {"ok": false, "message": "…"}.
 """
+import base64
+import datetime
 import json
 import logging
 import os
+import pickle
 import sys
+import types
 
 from cells import OTHER, cell
 
@@ -22,6 +27,7 @@ class Spark:
         from pyspark.sql import SparkSession
         self.base = (SparkSession.builder.master("local[1]").appName("interop").config("spark.ui.enabled", "false")
                      .config("spark.driver.memory", "1g").config("spark.sql.shuffle.partitions", "1")
+                     .config("spark.default.parallelism", "1").config("spark.sql.autoBroadcastJoinThreshold", "-1")
                      .config("spark.sql.session.timeZone", "UTC").config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
                      .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions")
                      .config("spark.sql.warehouse.dir", os.path.join(os.getcwd(), "spark")).config("spark.jars", os.environ["CONFORMANCE_JARS"]).getOrCreate())
@@ -42,17 +48,22 @@ class Spark:
             return ("struct", tuple((f.name, self.kind(f.dataType)) for f in t.fields))
         if n == "map":
             return ("map", self.kind(t.keyType), self.kind(t.valueType))
+        if n == "decimal":
+            return ("decimal", t.precision, t.scale)
         return ("float",) if n == "float" else OTHER
 
-    def read(self, request):
-        frame = self.session(request["catalog"]).table(quoted(request["catalog"]["name"] + "." + request["read"]))
+    def rows_of(self, frame):
         kinds = [self.kind(f.dataType) for f in frame.schema.fields]
         return [f.name for f in frame.schema.fields], [[cell(v, k) for v, k in zip(row, kinds)] for row in frame.collect()]
 
+    def read(self, request):
+        return self.rows_of(self.session(request["catalog"]).table(quoted(request["catalog"]["name"] + "." + request["read"])))
+
     def sql(self, request):
-        s = self.session(request["catalog"])
+        s, answer = self.session(request["catalog"]), ([], [])
         for statement in request["sql"]:
-            s.sql(statement).collect()
+            answer = self.rows_of(s.sql(statement))
+        return answer
 
 
 class PyIceberg:
@@ -73,22 +84,70 @@ class PyIceberg:
         columns = [c.to_pylist() for c in table.columns]
         return table.schema.names, [[cell(v, k) for v, k in zip(row, kinds)] for row in zip(*columns)]
 
-    def create(self, request):
+    def arrow(self, t):
+        import pyarrow as pa
+        if t[0] == "list":
+            return pa.list_(self.arrow(t[1]))
+        if t[0] == "map":
+            return pa.map_(self.arrow(t[1]), self.arrow(t[2]))
+        if t[0] == "struct":
+            return pa.struct([(n, self.arrow(x)) for n, x in t[1]])
+        if t[0] == "decimal":
+            return pa.decimal128(t[1], t[2])
+        return {"boolean": pa.bool_(), "int": pa.int32(), "long": pa.int64(), "float": pa.float32(), "double": pa.float64(), "date": pa.date32(),
+                "time": pa.time64("us"), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "string": pa.string(),
+                "binary": pa.binary(), "fixed": pa.binary(t[-1] if t[0] == "fixed" else 1), "uuid": pa.uuid()}[t[0]]
+
+    def write(self, request):
+        """The pickle is a dict: columns [(name, type)] and rows [[value]] to append, partition [(column, transform)], properties; or `delete`, a row
+        filter. A table that is not there is made first."""
         import pyarrow as pa
         from pyiceberg.catalog.sql import SqlCatalog
-        c = request["catalog"]
+        c, what = request["catalog"], pickle.loads(base64.b64decode(request["what"]))
         catalog = SqlCatalog(c["name"], uri="sqlite:///" + c["db"], warehouse=c["warehouse"])
-        catalog.create_namespace_if_not_exists(request["create"].split(".")[0])
-        data = pa.table({n: pa.array(v).cast(t) for n, (t, v) in request["arrow"].items()})
-        if catalog.table_exists(request["create"]):
-            catalog.load_table(request["create"]).append(data)
-        else:
-            catalog.create_table(request["create"], schema=data.schema, properties=request.get("properties") or {}).append(data)
+        catalog.create_namespace_if_not_exists(request["write"].split(".")[0])
+        if what.get("delete"):
+            catalog.load_table(request["write"]).delete(what["delete"])
+            return
+        arrays = []
+        for i, (_, t) in enumerate(what["columns"]):
+            values = [row[i].bytes if t[0] == "uuid" and row[i] is not None else row[i] for row in what["rows"]]
+            arrays.append(pa.array(values, self.arrow(t)))
+        data = pa.table(arrays, names=[n for n, _ in what["columns"]])
+        if not catalog.table_exists(request["write"]):
+            table = catalog.create_table(request["write"], schema=data.schema, properties=what.get("properties") or {})
+            if what.get("partition"):
+                with table.update_spec() as update:
+                    for column, transform in what["partition"]:
+                        update.add_field(column, transform)
+        catalog.load_table(request["write"]).append(data)
+
+    def bounds(self, request):
+        from bounds import check
+        return check(request["bounds"])
+
+
+class Utc(datetime.tzinfo):
+    """UTC with the methods of pytz, which DuckDB wants for values with a zone; here all are UTC."""
+
+    def utcoffset(self, dt):
+        return datetime.timedelta(0)
+
+    dst = utcoffset
+
+    def tzname(self, dt):
+        return "UTC"
+
+    def localize(self, dt):
+        return dt.replace(tzinfo=datetime.timezone.utc)
 
 
 class DuckDB:
     def __init__(self):
         import duckdb
+        zones = types.ModuleType("pytz")
+        zones.utc, zones.timezone = Utc(), lambda name: Utc()
+        sys.modules.setdefault("pytz", zones)
         self.connection = duckdb.connect(config={"allow_unsigned_extensions": "true", "autoinstall_known_extensions": "false",
                                                  "autoload_known_extensions": "false"})
         for path in os.environ["FRAZIL_DUCKDB_EXTENSIONS"].split(":"):
@@ -108,10 +167,6 @@ class DuckDB:
     def read(self, request):
         path = request["metadata"].removeprefix("file://").removeprefix("file:").replace("'", "''")
         relation = self.connection.sql(f"SELECT * FROM iceberg_scan('{path}')")
-        zoned = [n for n, t in zip(relation.columns, relation.types) if t.id == "timestamp with time zone"]
-        if zoned:  # Python values with a zone would need pytz; the session is in UTC
-            replaced = ", ".join('CAST("{0}" AS TIMESTAMP) AS "{0}"'.format(n.replace('"', '""')) for n in zoned)
-            relation = self.connection.sql(f"SELECT * REPLACE ({replaced}) FROM iceberg_scan('{path}')")
         kinds = [self.kind(t) for t in relation.types]
         return relation.columns, [[cell(v, k) for v, k in zip(row, kinds)] for row in relation.fetchall()]
 
@@ -133,9 +188,11 @@ def main():
             if "read" in request:
                 answer["columns"], answer["rows"] = engine.read(request)
             elif "sql" in request:
-                engine.sql(request)
+                answer["columns"], answer["rows"] = engine.sql(request)
+            elif "bounds" in request:
+                answer["problems"], answer["files"] = engine.bounds(request)
             else:
-                engine.create(request)
+                engine.write(request)
         except Exception as error:
             answer = {"ok": False, "message": f"{type(error).__name__}: {str(error)[:600]}"}
         answers.write(json.dumps(answer) + "\n")
