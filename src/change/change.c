@@ -208,7 +208,7 @@ out:
     return rc;
 }
 
-// The eight counters Spark writes for every MERGE, and the caller's own entries.
+// The eight counters Spark writes for a MERGE that may change rows, and the caller's own entries.
 static enum fz_code build_summary(struct fz_change *c, struct fz_property **out, size_t *n, struct fz_err *err) {
     const struct fz_change_stats *s = &c->stats;
     const struct {
@@ -224,7 +224,7 @@ static enum fz_code build_summary(struct fz_change *c, struct fz_property **out,
         {"not-matched-by-source-updated", s->by_source_updated},
         {"not-matched-by-source-deleted", s->by_source_deleted},
     };
-    bool is_merge = c->bound->kind == FZ_STMT_MERGE;
+    bool is_merge = c->bound->kind == FZ_STMT_MERGE && (c->has_matched || c->has_by_source); // one that only inserts is an append
     size_t n_counters = is_merge ? sizeof counters / sizeof *counters : 0;
     struct fz_property *items = fz_arena_array(&c->arena, n_counters + c->context->n_summary, sizeof *items);
     if (items == NULL) {
