@@ -105,6 +105,9 @@ enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const stru
 struct fz_sql_env fz_statement_env(struct fz_statement *s);
 struct fz_engine_view *fz_engine_find_view(struct fz_engine *e, const char *name);
 
+// The value of an expression without columns, cast to `type` (ANSI); its bytes live as long as the statement.
+enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err);
+
 // metadata_tables.c
 bool fz_is_metadata_table(const char *name);
 enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *table, const struct fz_field **out, size_t *n, struct fz_err *err);
@@ -128,6 +131,7 @@ struct fz_answer {
     bool has_rows;
     struct fz_rows rows;
 };
+enum fz_code fz_call(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // call.c: CALL …
 enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_drop_table(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_rename_table(struct fz_statement *s, struct fz_err *err);

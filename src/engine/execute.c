@@ -268,7 +268,8 @@ static enum fz_code dispatch(struct fz_statement *s, struct fz_engine_result *r,
     case FZ_STMT_EXPLAIN:
         return fz_fail(err, FZ_UNSUPPORTED, "EXPLAIN is not there yet");
     case FZ_STMT_CALL:
-        return fz_fail_cond(err, FZ_UNSUPPORTED, "", "CALL %s: procedures are not there yet", s->ast->name.n ? s->ast->name.parts[s->ast->name.n - 1] : "");
+        rc = fz_call(s, &answer, err);
+        break;
     case FZ_STMT_ALTER_VIEW:
     case FZ_STMT_DECLARE_VARIABLE:
     case FZ_STMT_DROP_VARIABLE:

@@ -165,8 +165,7 @@ out:
     return rc;
 }
 
-// The value of a constant expression after VERSION / TIMESTAMP AS OF, cast to `type`.
-static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
+enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
     const struct fz_expr *expr;
@@ -185,12 +184,15 @@ static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *a
     struct fz_field field = {.id = 1, .name = "v", .type = type};
     bool found;
     FZ_TRY(fz_duck_query_row(duck, sql.ptr, &field, 1, &s->arena, out, &found, err));
-    if (!found || out->is_null) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "the version or time to read at is NULL");
-    }
 out:
     fz_buf_dispose(&sql);
     return rc;
+}
+
+// VERSION AS OF, TIMESTAMP AS OF.
+static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
+    enum fz_code rc = fz_statement_constant(s, ast, type, out, err);
+    return rc == FZ_OK && out->is_null ? fz_fail(err, FZ_INVALID_ARG, "the version or time to read at is NULL") : rc;
 }
 
 static enum fz_code travel_to_version(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *version, struct fz_err *err) {
