@@ -511,6 +511,70 @@ out:
     return rc;
 }
 
+enum fz_code fz_table_writer_encoder(const struct fz_table_writer *w, struct fz_parquet_encoder **out, struct fz_err *err) {
+    struct fz_parquet_write write = write_options(w);
+    return fz_parquet_encoder_open(&write, out, err);
+}
+
+bool fz_table_writer_takes_partition(const struct fz_table_writer *w, int32_t spec_id, const struct fz_value *partition) {
+    size_t n = w->spec->n_fields;
+    if (spec_id != w->spec->spec_id || (n > 0 && (partition->is_null || partition->u.nested.n != n))) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) { // a column promoted since then: the tuple is of the narrower type
+        const struct fz_value *v = &partition->u.nested.items[i];
+        if (!v->is_null && !fz_type_equal(v->type, w->partition_type->fields[i].type, false, true)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum fz_code fz_table_writer_add_group(struct fz_table_writer *w, const struct fz_value *partition, struct fz_parquet_group *group, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    size_t n = w->spec->n_fields;
+    struct fz_buf key = {0};
+    struct open_partition *p = NULL;
+    struct fz_column *values = fz_calloc(n + 1, sizeof *values);
+    if (values == NULL) {
+        rc = fz_fail_nomem(err, n * sizeof *values);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        FZ_TRY(fz_column_init(&values[i], w->partition_type->fields[i].type, 1, err));
+        const struct fz_value *v = &partition->u.nested.items[i];
+        if (v->is_null) {
+            fz_column_set_null(&values[i], 0);
+        } else {
+            FZ_TRY(fz_value_store(&values[i], 0, v, err));
+        }
+        append_key(&key, &values[i], 0);
+    }
+    FZ_TRY(fz_buf_check(&key, err));
+    FZ_TRY(partition_of_key(w, (struct fz_str){key.ptr != NULL ? key.ptr : "", key.len}, values, 0, &p, err));
+    pthread_mutex_lock(&p->lock);
+    mark_open(w, p, true);
+    p->last_used = atomic_fetch_add(&w->clock, 1);
+    struct fz_parquet_group *handed = group;
+    group = NULL;
+    rc = put_group(w, p, handed, err);
+    if (rc == FZ_OK && partition_bytes(p) >= w->options.target_file_size_bytes) {
+        rc = close_file(w, p, err);
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (rc == FZ_OK && atomic_load(&w->open_writers) > MAX_OPEN_WRITERS) {
+        rc = close_idlest(w, p, err);
+    }
+out:
+    for (size_t i = 0; values != NULL && i < n; i++) {
+        fz_column_dispose(&values[i]);
+    }
+    fz_free(values);
+    fz_buf_dispose(&key);
+    fz_parquet_group_free(group);
+    return rc;
+}
+
 // Closing a file encodes and compresses its last row group, so partitions are closed on all cores.
 struct closer {
     struct fz_table_writer *writer;

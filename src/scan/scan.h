@@ -72,6 +72,7 @@ struct fz_scan_source_options {
     bool keep_deleted;
     const uint8_t *only_files;
     struct fz_positions *const *skip;
+    const uint8_t *const *only_groups; // may be NULL; per file NULL (all) or a byte per row group, nonzero: it is read
     struct fz_cancel *cancel;
     int max_threads;
     // Keys that rows must have (may be NULL; a reference is taken; sealed): files, row groups and pages that can hold none are left
@@ -89,5 +90,11 @@ struct fz_scan_counters {
 };
 void fz_scan_source_counters(const struct fz_source *source, struct fz_scan_counters *out);
 enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err);
+
+
+// Opens a data file at the size its manifest entry gives; some writers get that wrong, then at the size it has.
+struct fz_parquet_file;
+enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel, struct fz_parquet_file **out,
+                                  struct fz_err *err);
 
 #endif

@@ -94,10 +94,6 @@ enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *
                                     struct fz_arena *arena, struct fz_scan_plan_impl *impl, struct fz_cancel *cancel,
                                     struct fz_scan_manifests *inout, struct fz_err *err);
 
-// Opens a file at the size its manifest entry gives; some writers get that wrong, then at the size it has.
-enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel,
-                                  struct fz_parquet_file **out, struct fz_err *err);
-
 // scan_attach.c: which deletes apply to which file of the plan.
 enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_manifest_entry *const *deletes, size_t n,
                             struct fz_err *err);

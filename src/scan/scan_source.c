@@ -20,6 +20,7 @@ struct scan_source {
     bool keep_deleted;
     const uint8_t *only_files;
     struct fz_positions *const *skip;
+    const uint8_t *const *only_groups;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -158,8 +159,11 @@ static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, str
     const struct fz_pq_file *meta = fz_parquet_file_meta(file);
     int64_t first_row = 0;
     for (size_t g = 0; g < meta->n_row_groups; g++) {
+        const uint8_t *only = source->only_groups ? source->only_groups[file_ix] : NULL;
         bool may = false;
-        FZ_TRY(judge_row_group(source, file, g, &may, err));
+        if (!only || only[g]) {
+            FZ_TRY(judge_row_group(source, file, g, &may, err));
+        }
         pthread_mutex_lock(&source->lock);
         if (may) {
             if (source->queue_head == source->n_queue) {
@@ -943,6 +947,7 @@ enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, st
     source->keys = options->keys ? fz_scan_keys_ref(options->keys) : NULL;
     source->only_files = options->only_files;
     source->skip = options->skip;
+    source->only_groups = options->only_groups;
     struct fz_field *fields = fz_arena_memdup(&source->arena, options->fields, options->n_fields * sizeof *fields);
     if (!fields) {
         rc = fz_fail_nomem(err, options->n_fields * sizeof *fields);
