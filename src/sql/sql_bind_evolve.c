@@ -173,8 +173,8 @@ static enum fz_code evolve_fields(struct evolution *ev, const struct fz_field *o
             fields[n] = (struct fz_field){.id = ++ev->last_id, .name = s->name};
             const struct fz_type *type = s->type;
             if (want == WANT_SOME && !ev->star) { // a struct of which only some fields are written
-                struct fz_field *inner;
-                size_t n_inner;
+                struct fz_field *inner = NULL;
+                size_t n_inner = 0;
                 FZ_RET(evolve_fields(ev, NULL, 0, type->fields, type->n_fields, at, false, &inner, &n_inner));
                 type = fz_type_struct(b->arena, inner, n_inner);
                 FZ_SOME(b, type);

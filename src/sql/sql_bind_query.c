@@ -304,7 +304,7 @@ static enum fz_code bind_groups(fz_binder *b, struct fz_sql_scope *s, const stru
                                 struct fz_sql_rel *block) {
     const struct fz_ast_group *g = q->group_by;
     block->grouped = true;
-    size_t cap = block->n_items, ix;
+    size_t cap = block->n_items, ix = 0;
     for (size_t i = 0; i < g->n_sets; i++) {
         cap += g->set_sizes[i];
     }

@@ -73,7 +73,7 @@ static void local_free(struct fz_store *store) {
 static enum fz_code local_size(struct fz_store *store, const char *location, int64_t *out_bytes, struct fz_err *err) {
     (void)store;
     enum fz_code rc = FZ_OK;
-    const char *path;
+    const char *path = NULL;
     struct stat st;
     FZ_TRY(path_of(location, &path, err));
     if (stat(path, &st) != 0) {
@@ -100,7 +100,7 @@ static void ticket_free(struct local_ticket *ticket) {
 static enum fz_code local_submit(struct fz_store *store, const char *location, const struct fz_range *ranges, size_t n,
                                  struct fz_ticket **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    const char *path;
+    const char *path = NULL;
     struct local_ticket *ticket = NULL;
     FZ_TRY(path_of(location, &path, err));
     ticket = fz_calloc(1, sizeof *ticket + n * sizeof *ranges);
@@ -323,7 +323,7 @@ static const struct fz_writer_vtable writer_vtable = {
 static enum fz_code open_writer(struct local_store *local, const char *location, struct local_writer **out,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    const char *path;
+    const char *path = NULL;
     struct local_writer *writer = NULL;
     FZ_TRY(path_of(location, &path, err));
     if (path[strlen(path) - 1] == '/') {
@@ -372,7 +372,7 @@ static enum fz_code local_writer_open(struct fz_store *store, const char *locati
 
 static enum fz_code make_folder(const char *location, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    const char *path;
+    const char *path = NULL;
     FZ_TRY(path_of(location, &path, err));
     char *copy = fz_strdup(path); // ends with a slash, so all of it is made
     if (copy == NULL) {
@@ -492,7 +492,7 @@ out:
 
 static enum fz_code list_root(const char *prefix, bool shallow, fz_list_fn fn, void *ctx, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    const char *path;
+    const char *path = NULL;
     struct listing l = {
         .shallow = shallow, .fn = fn, .ctx = ctx, .stale_before_us = fz_now_us() - INT64_C(86400000000)};
     size_t len = strlen(prefix);
@@ -533,7 +533,7 @@ static enum fz_code local_list_folder(struct fz_store *store, const char *prefix
 static enum fz_code local_remove(struct fz_store *store, const char *location, struct fz_err *err) {
     (void)store;
     enum fz_code rc = FZ_OK;
-    const char *path;
+    const char *path = NULL;
     FZ_TRY(path_of(location, &path, err));
     bool folder = path[strlen(path) - 1] == '/';
     if ((folder ? rmdir(path) : unlink(path)) != 0 && errno != ENOENT && errno != ENOTDIR &&
