@@ -104,6 +104,7 @@ enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const stru
                                    const char ***view_columns, struct fz_err *err);
 struct fz_sql_env fz_statement_env(struct fz_statement *s);
 struct fz_engine_view *fz_engine_find_view(struct fz_engine *e, const char *name);
+struct fz_engine_view *fz_engine_named_view(struct fz_engine *e, const struct fz_ast_name *name); // v or global_temp.v; NULL: none
 
 // The value of an expression without columns, cast to `type` (ANSI); its bytes live as long as the statement.
 enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err);
@@ -121,6 +122,7 @@ enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metad
 // execute.c
 enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound, const struct fz_change_target *target, struct fz_err *err);
 struct fz_change_context fz_statement_change_context(struct fz_statement *s);
+enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct fz_engine *e, struct fz_change_target *out, struct fz_err *err);
 void fz_statement_free(struct fz_statement *s);
 
 // evolving_catalog.c: the target with the schema that `table` has; its commit changes both. Lives as long as the statement.
@@ -132,6 +134,7 @@ struct fz_answer {
     struct fz_rows rows;
 };
 enum fz_code fz_call(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // call.c: CALL …
+enum fz_code fz_explain(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);  // explain.c
 enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_drop_table(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_rename_table(struct fz_statement *s, struct fz_err *err);

@@ -105,7 +105,7 @@ struct fz_change_context fz_statement_change_context(struct fz_statement *s) {
     };
 }
 
-static enum fz_code target_of(const struct fz_sql_table *table, struct fz_engine *e, struct fz_change_target *out, struct fz_err *err) {
+enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct fz_engine *e, struct fz_change_target *out, struct fz_err *err) {
     const struct fz_engine_table *t = table->handle;
     if (t == NULL || t->kind != FZ_TABLE_DATA || !table->is_iceberg_table) {
         return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "%s cannot be changed: only Iceberg tables can", table->name);
@@ -157,7 +157,7 @@ static enum fz_code run_change(struct fz_statement *s, struct fz_err *err) {
         return err != NULL ? err->code : FZ_ENGINE;
     }
     FZ_TRY(fz_sql_bind_change(&s->arena, &env, s->ast, &bound, err));
-    FZ_TRY(target_of(&bound->target, s->engine, &target, err));
+    FZ_TRY(fz_statement_change_target(&bound->target, s->engine, &target, err));
     if (bound->schema_changed) {
         FZ_TRY(fz_evolve_target(s, &bound->target, &target, err));
     }
@@ -195,7 +195,7 @@ static enum fz_code run_insert(struct fz_statement *s, struct fz_err *err) {
     FZ_TRY(fz_sql_bind_insert(&s->arena, &env, s->ast, &bound, err));
     const char *mode = fz_setting(s->engine, "spark.sql.sources.partitionOverwriteMode", "static");
     bound->dynamic = bound->overwrite && bound->overwrite_filter == NULL && fz_strcasecmp(mode, "dynamic") == 0;
-    FZ_TRY(target_of(&bound->target, s->engine, &target, err));
+    FZ_TRY(fz_statement_change_target(&bound->target, s->engine, &target, err));
     FZ_TRY(fz_execute_insert(s, bound, &target, err));
 out:
     return rc;
@@ -212,7 +212,7 @@ static enum fz_code run_truncate(struct fz_statement *s, struct fz_err *err) {
     }
     struct fz_sql_table table = {.handle = t, .name = t->name.name, .is_iceberg_table = t->kind == FZ_TABLE_DATA};
     struct fz_change_target target;
-    FZ_TRY(target_of(&table, s->engine, &target, err));
+    FZ_TRY(fz_statement_change_target(&table, s->engine, &target, err));
     struct fz_change_context context = fz_statement_change_context(s);
     FZ_TRY(fz_change_truncate(&context, &target, &stats, err));
     notice_write(s, "truncated", &stats);
@@ -266,7 +266,8 @@ static enum fz_code dispatch(struct fz_statement *s, struct fz_engine_result *r,
         rc = fz_describe(s, &answer, err);
         break;
     case FZ_STMT_EXPLAIN:
-        return fz_fail(err, FZ_UNSUPPORTED, "EXPLAIN is not there yet");
+        rc = fz_explain(s, &answer, err);
+        break;
     case FZ_STMT_CALL:
         rc = fz_call(s, &answer, err);
         break;

@@ -17,6 +17,18 @@ struct fz_engine_view *fz_engine_find_view(struct fz_engine *e, const char *name
     return NULL;
 }
 
+struct fz_engine_view *fz_engine_named_view(struct fz_engine *e, const struct fz_ast_name *name) {
+    if (name->n == 1) {
+        return fz_engine_find_view(e, name->parts[0]);
+    }
+    for (size_t i = 0; name->n == 2 && fz_strcasecmp(name->parts[0], "global_temp") == 0 && i < e->n_views; i++) {
+        if (strncmp(e->views[i].name, "global_temp.", 12) == 0 && fz_strcasecmp(e->views[i].name + 12, name->parts[1]) == 0) {
+            return &e->views[i];
+        }
+    }
+    return NULL;
+}
+
 enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metadata, struct fz_err *err) {
     enum fz_code rc = fz_grow((void **)&s->metadata, &s->cap_metadata, s->n_metadata + 1, sizeof *s->metadata, err);
     if (rc == FZ_OK) {
@@ -364,7 +376,7 @@ enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const stru
     if (rel->kind == FZ_AST_FILE) {
         return resolve_file(s, rel, out, err);
     }
-    struct fz_engine_view *view = rel->name.n == 1 ? fz_engine_find_view(s->engine, rel->name.parts[0]) : NULL;
+    struct fz_engine_view *view = fz_engine_named_view(s->engine, &rel->name);
     if (view != NULL) {
         out->is_view = true;
         out->name = view->name;
