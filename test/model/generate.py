@@ -1,6 +1,6 @@
 """Random tables and statements."""
 import expressions as ex
-from statements import Alter, Clause, Create, Delete, Insert, InQuery, Merge, Source, Table, Update
+from statements import Alter, Bulk, Clause, Create, Delete, Insert, InQuery, Merge, SelfSource, Source, Table, Update
 from values import (ARRAY, ARRAY_OF_STRUCT, BIGINT, BINARY, BOOLEAN, DATE, DECIMALS, DEEP, DOUBLE, FLOAT, INT, INTEGERS, MAP, NTZ, STRING, STRUCT,
                     TIMESTAMP, can_store, is_nested, random_value)
 
@@ -89,7 +89,18 @@ def row_count(rng):
     return 0 if r < 0.03 else rng.randint(100, 400) if r > 0.95 else rng.randint(40, 100) if r > 0.85 else rng.randint(1, 25)
 
 
-def random_insert(rng, table):
+def bulk_insert(rng, table):
+    """500 to 3000 rows with the table's own columns, several row groups and pages."""
+    first = table.fields[0]
+    if first.type not in (INT, BIGINT, STRING):
+        return random_insert(rng, table, False)
+    typed = [(f"x{i}", f.type) for i, f in enumerate(table.fields)]
+    return Insert(Bulk(typed, random_rows(rng, typed, rng.randint(5, 30), 0.02), rng.randint(500, 3000), rng.choice([1, 1, 7919])), None)
+
+
+def random_insert(rng, table, bulk=True):
+    if bulk and hasattr(rng, "high") and rng.random() < 0.5:
+        return bulk_insert(rng, table)
     if rng.random() < 0.8:
         names, fields = None, table.fields
     else:
@@ -229,6 +240,9 @@ def random_source(rng, table):
 
 def random_merge(rng, table):
     source = random_source(rng, table)
+    if rng.random() < 0.04:
+        fields = [(f.name, f.type) for f in table.fields]
+        source = SelfSource(fields, ex.random_predicate(rng, table.columns(), True, 1))
     return Merge(source, random_on(rng, table, source), random_clauses(rng, table, source))
 
 
@@ -321,8 +335,15 @@ def random_case(rng):
     """CREATE TABLE and 5 to 10 statements behind it."""
     table = Table()
     out = [random_create(rng)]
+    if rng.random() < 0.15:
+        rng.high = 1500  # keys of a case with many rows
+        out[0].fields[0] = ("k", rng.choice([INT, BIGINT, BIGINT, STRING]))
+        out[0].spec = [s for s in out[0].spec if s[0] != "k"]
+        for key in list(out[0].properties):
+            if key.endswith("size-bytes") and out[0].properties[key] == "1" or key.endswith("row-limit"):
+                out[0].properties[key] = str(rng.choice([3000, 20000])) if key.endswith("bytes") else str(rng.choice([20, 100]))
     out[0].shape(table)
-    out.append(random_insert(rng, table))
+    out.append(bulk_insert(rng, table) if hasattr(rng, "high") else random_insert(rng, table))
     for _ in range(rng.randint(4, 9)):
         r = rng.random()
         statement = (random_insert if r < 0.15 else random_update if r < 0.28 else random_delete if r < 0.4 else random_alter if r < 0.55 else random_merge)(rng, table)

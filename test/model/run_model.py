@@ -256,7 +256,17 @@ def smaller_rows(rows):
 
 def smaller_statement(s):
     """Variants of a statement with less in it."""
-    if isinstance(s, (st.Insert, st.Merge)):
+    if isinstance(s, st.Insert) and isinstance(s.source, st.Bulk):
+        b = s.source
+        for n in (b.n // 4, b.n // 2, b.n * 3 // 4, b.n - 1):
+            if n > 0:
+                yield st.Insert(st.Bulk(b.fields, b.pool, n, b.step), s.names, s.overwrite)
+        for pool in smaller_rows(b.pool):
+            if pool:
+                yield st.Insert(st.Bulk(b.fields, pool, b.n, b.step), s.names, s.overwrite)
+        if b.step > 1:
+            yield st.Insert(st.Bulk(b.fields, b.pool, b.n, 1), s.names, s.overwrite)
+    elif isinstance(s, (st.Insert, st.Merge)) and not isinstance(s.source, st.SelfSource):
         for rows in smaller_rows(s.source.rows):
             source = st.Source(s.source.fields, rows, s.source.as_table)
             yield st.Insert(source, s.names, s.overwrite) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
@@ -312,7 +322,12 @@ def drop_column(case, position):
         return None
     out = [st.Create(create.fields[:position] + create.fields[position + 1:], create.spec, create.properties)]
     for s in case[1:]:
-        if isinstance(s, st.Insert) and s.names is None and len(s.source.fields) >= len(create.fields):
+        if isinstance(s, st.Insert) and isinstance(s.source, st.Bulk):
+            if position == 0:
+                return None
+            b = s.source
+            s = st.Insert(st.Bulk(b.fields[:position] + b.fields[position + 1:], [r[:position] + r[position + 1:] for r in b.pool], b.n, b.step), None)
+        elif isinstance(s, st.Insert) and s.names is None and len(s.source.fields) >= len(create.fields):
             fields = s.source.fields[:position] + s.source.fields[position + 1:]
             s = st.Insert(st.Source(fields, [r[:position] + r[position + 1:] for r in s.source.rows], s.source.as_table), None, s.overwrite)
         out.append(s)

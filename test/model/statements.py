@@ -127,6 +127,27 @@ class Source:
         return [dict(zip((n for n, _ in self.fields), row)) for row in self.rows]
 
 
+class Bulk(Source):
+    """Many rows in a short text: the rows of a pool over and over, the first column (an integer or text) numbered through."""
+
+    as_table = False
+
+    def __init__(self, fields, pool, n, step):
+        self.fields, self.pool, self.n, self.step = fields, pool, n, step
+
+    @property
+    def rows(self):
+        count = str if self.fields[0][1] == ("string",) else int
+        return [[count(i * self.step % self.n)] + list(self.pool[i % len(self.pool)][1:]) for i in range(self.n)]
+
+    def relation(self, name):
+        names = [n for n, _ in self.fields]
+        pool = Source([("i", ("bigint",))] + self.fields, [[i] + list(row) for i, row in enumerate(self.pool)]).values()
+        key = f"CAST(r.id * {self.step} % {self.n} AS {ddl(self.fields[0][1])}) AS {names[0]}"
+        return (f"(SELECT {', '.join([key] + ['v.' + n for n in names[1:]])} FROM range({self.n}) AS r "
+                f"JOIN (SELECT * FROM {pool} AS v(i, {', '.join(names)})) AS v ON r.id % {len(self.pool)} = v.i)")
+
+
 class Part:
     """A field inside a struct column as the target of an assignment: looks like a Field, stores into the whole value."""
 
@@ -186,7 +207,7 @@ class Insert:
     def sql(self, name):
         columns = "" if self.names is None else f" ({', '.join(self.names)})"
         into = f"INSERT {'OVERWRITE' if self.overwrite else 'INTO'} {name}{columns}"
-        if self.source.rows and not self.source.as_table:
+        if self.source.rows and not self.source.as_table and not isinstance(self.source, Bulk):
             return [f"{into} {self.source.values()}"]
         return self.source.setup(name) + [f"{into} SELECT * FROM {self.source.relation(name)} AS s"]
 
@@ -299,6 +320,22 @@ class Clause:
         return [(f, by_name[f.name]) for f in table.fields]
 
 
+class SelfSource(Source):
+    """Rows of the target itself: (SELECT … FROM t WHERE …)."""
+
+    as_table = False
+
+    def __init__(self, fields, where):
+        self.fields, self.where, self.rows = fields, where, []
+
+    def bind(self, table):
+        envs = [table.env(row) for row in table.rows]
+        self.rows = [[env[n] for n, _ in self.fields] for env in envs if self.where.eval({"t": env}) is True]
+
+    def relation(self, name):
+        return f"(SELECT {', '.join('t.' + n for n, _ in self.fields)} FROM {name} AS t WHERE {self.where.sql()})"
+
+
 class Merge:
     is_setup = False
 
@@ -328,6 +365,8 @@ class Merge:
 
     def run(self, table):
         out = Outcome(table)
+        if isinstance(self.source, SelfSource):
+            self.source.bind(table)
         counts = dict.fromkeys(("inserted", "matched-updated", "matched-deleted", "by-source-updated", "by-source-deleted"), 0)
         sources = self.source.envs()
         is_matched, touched, changed = [False] * len(sources), set(), set()

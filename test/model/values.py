@@ -258,7 +258,9 @@ def random_value(rng, t, nulls=0.12, edges=0.08):
         return None
     edge = rng.random() < edges
     if kind in LIMITS:
-        return rng.choice([*LIMITS[kind], 2**31 - 1, -2**31, -1]) if edge else rng.randint(-3, 14)
+        if edge:
+            return rng.choice([*LIMITS[kind], LIMITS["int"][1], LIMITS["int"][0], -1])
+        return rng.randint(-3, getattr(rng, "high", 14))  # generate.py sets `high` for cases with many rows
     if kind in ("float", "double"):
         x = rng.choice([math.nan, math.inf, -math.inf, -0.0, 1e30, 1e-7, 0.1, 123456789.125] if edge or rng.random() < 0.2 else [0.0, 1.5, -2.25, 3.0, 7.0, 12.5])
         return f32(x) if kind == "float" else x
@@ -267,7 +269,7 @@ def random_value(rng, t, nulls=0.12, edges=0.08):
         unscaled = rng.choice([10**p - 1, 1 - 10**p, 1, -1]) if edge else rng.randint(-3, 14) * 10**s + rng.choice([0, 0, 5 * 10 ** (s - 1) if s else 0, 1 if s else 0])
         return Decimal(unscaled).scaleb(-s) if abs(unscaled) < 10**p else Decimal(0)
     if kind == "string":
-        return rng.choice(TEXTS)
+        return str(rng.randint(0, rng.high)) if hasattr(rng, "high") and rng.random() < 0.7 else rng.choice(TEXTS)
     if kind == "binary":
         return rng.choice([b"", b"\0", b"\xff\0", b"AB", b"\xff" * 20, b"a longer one than sixteen"])
     if kind == "boolean":
