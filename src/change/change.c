@@ -87,6 +87,8 @@ static enum fz_code init(struct fz_change *c, struct fz_err *err) {
     fz_uuid_v4(c->operation_id);
     FZ_TRY(choose_mode(c, err));
     look_at_clauses(c);
+    c->clause_rows = fz_arena_array(&c->arena, c->bound->n_clauses + 1, sizeof *c->clause_rows);
+    rc = c->clause_rows == NULL ? fz_fail_nomem(err, c->bound->n_clauses * sizeof *c->clause_rows) : FZ_OK;
 out:
     return rc;
 }
@@ -326,31 +328,86 @@ static void dispose(struct fz_change *c) {
     pthread_mutex_destroy(&c->stats_lock);
 }
 
+// All steps up to the match: the source, its keys, the files.
+static enum fz_code prepare(struct fz_change *c, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    FZ_TRY(fz_cancel_check(c->context->cancel, err));
+    FZ_TRY(fz_change_load_source(c, err));
+    FZ_TRY(fz_change_prune_filter(c, err));
+    FZ_TRY(plan_target(c, err));
+    c->metadata_only = deletes_whole_files(c);
+out:
+    return rc;
+}
+
+static enum fz_code change_rows(struct fz_change *c, struct fz_err *err) {
+    return c->metadata_only ? remove_touched_files(c, true, err) : write_changes(c, err);
+}
+
+static void finish(struct fz_change *c, bool keep_files) {
+    struct fz_duck *duck = c->context->duck;
+    if (!keep_files) {
+        remove_written_files(c);
+    }
+    if (duck != NULL && !fz_duck_is_broken(duck)) {
+        fz_duck_exec(duck, "DROP TABLE IF EXISTS fz_src; DROP TABLE IF EXISTS fz_out", NULL);
+    }
+    dispose(c);
+}
+
 enum fz_code fz_change_run(const struct fz_change_context *context, const struct fz_change_request *request, struct fz_change_stats *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t started_us = fz_monotonic_us();
     struct fz_change c = {.context = context, .request = request};
     FZ_TRY(init(&c, err));
-    FZ_TRY(fz_cancel_check(context->cancel, err));
-    FZ_TRY(fz_change_load_source(&c, err));
-    FZ_TRY(fz_change_prune_filter(&c, err));
-    FZ_TRY(plan_target(&c, err));
-    c.metadata_only = deletes_whole_files(&c);
-    if (c.metadata_only) {
-        FZ_TRY(remove_touched_files(&c, true, err));
-    } else {
-        FZ_TRY(write_changes(&c, err));
-    }
+    fz_change_warn_window(&c);
+    FZ_TRY(prepare(&c, err));
+    FZ_TRY(change_rows(&c, err));
     FZ_TRY(commit(&c, err));
     c.stats.seconds = (double)(fz_monotonic_us() - started_us) / 1e6;
     *out = c.stats;
 out:
-    if (rc != FZ_OK && rc != FZ_COMMIT_UNKNOWN) {
-        remove_written_files(&c);
+    finish(&c, rc == FZ_OK || rc == FZ_COMMIT_UNKNOWN);
+    return rc;
+}
+
+// One run of EXPLAIN DRY RUN in the given mode (NULL: the table's).
+static enum fz_code dry_run(const struct fz_change_context *context, const struct fz_change_request *request, const enum fz_write_mode *mode, bool first,
+                            enum fz_write_mode *used, struct fz_buf *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    int64_t started_us = fz_monotonic_us();
+    struct fz_change c = {.context = context, .request = request};
+    FZ_TRY(init(&c, err));
+    c.mode = mode != NULL ? *mode : c.mode;
+    *used = c.mode;
+    FZ_TRY(prepare(&c, err));
+    FZ_TRY(change_rows(&c, err));
+    c.stats.seconds = (double)(fz_monotonic_us() - started_us) / 1e6;
+    fz_change_put_run(&c, first, out);
+    rc = fz_buf_check(out, err);
+out:
+    finish(&c, false);
+    return rc;
+}
+
+enum fz_code fz_change_explain(const struct fz_change_context *context, const struct fz_change_request *request, bool is_dry_run, struct fz_buf *out,
+                               struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_change c = {.context = context, .request = request};
+    enum fz_write_mode used, other;
+    FZ_TRY(init(&c, err));
+    fz_change_warn_window(&c);
+    if (!is_dry_run) {
+        FZ_TRY(prepare(&c, err));
+        FZ_TRY(fz_change_put_plan(&c, out, err));
+    } else {
+        FZ_TRY(dry_run(context, request, NULL, true, &used, out, err));
+        other = used == FZ_COPY_ON_WRITE ? FZ_MERGE_ON_READ : FZ_COPY_ON_WRITE;
+        if (other == FZ_COPY_ON_WRITE || c.metadata->format_version >= 2) {
+            FZ_TRY(dry_run(context, request, &other, false, &used, out, err));
+        }
     }
-    if (context->duck != NULL && !fz_duck_is_broken(context->duck)) {
-        fz_duck_exec(context->duck, "DROP TABLE IF EXISTS fz_src; DROP TABLE IF EXISTS fz_out", NULL);
-    }
-    dispose(&c);
+out:
+    finish(&c, false);
     return rc;
 }

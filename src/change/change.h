@@ -44,6 +44,10 @@ struct fz_change_request {
     size_t n_source_fields;
 };
 enum fz_code fz_change_run(const struct fz_change_context *context, const struct fz_change_request *request, struct fz_change_stats *out, struct fz_err *err);
+// EXPLAIN: how the statement would run, as text; the source is run, footers and page indexes are read. `dry_run`: everything but the
+// commit, in both write modes that the table's version knows; what was written is removed.
+enum fz_code fz_change_explain(const struct fz_change_context *context, const struct fz_change_request *request, bool dry_run, struct fz_buf *out,
+                               struct fz_err *err);
 // INSERT INTO / OVERWRITE: bound->query's scans registered.
 enum fz_code fz_change_insert(const struct fz_change_context *context, const struct fz_bound_insert *bound, const struct fz_change_target *target,
                               struct fz_change_stats *out, struct fz_err *err);

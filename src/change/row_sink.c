@@ -92,6 +92,9 @@ static void count_rows(struct fz_change *c, const struct fz_batch *batch) {
         }
     }
     pthread_mutex_lock(&c->stats_lock);
+    for (size_t i = 0; i < batch->n_rows; i++) {
+        c->clause_rows[actions[i] > 0 ? actions[i] - 1 : 0] += actions[i] > 0;
+    }
     c->stats.rows_inserted += s.rows_inserted;
     c->stats.rows_updated += s.rows_updated;
     c->stats.rows_deleted += s.rows_deleted;

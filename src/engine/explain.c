@@ -20,7 +20,8 @@ out:
     return rc;
 }
 
-static enum fz_code explain_query(struct fz_statement *s, struct fz_sql_query *query, struct fz_buf *out, struct fz_err *err) {
+static enum fz_code explain_query(struct fz_statement *s, struct fz_sql_query *query, struct fz_buf *out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
     struct fz_duck_result *result = NULL;

@@ -86,8 +86,12 @@ struct fz_scan_counters {
     int64_t row_groups, row_groups_by_range, row_groups_by_keys, row_groups_by_bloom;
     int64_t pages, pages_by_keys;                                       // of key columns with a page index that was asked
     int64_t rows, rows_by_keys;                                         // decoded keys; of these without a match
+    int64_t bytes_by_groups;                                            // row groups that were left out, all columns
     int64_t bytes, bytes_read;                                          // column chunks wanted of all row groups; asked of the store
 };
+// Goes through files, row groups and page indexes without reading rows: the counters then say what a pass over the source would read.
+// The source is used up.
+enum fz_code fz_scan_source_survey(struct fz_source *source, struct fz_err *err);
 void fz_scan_source_counters(const struct fz_source *source, struct fz_scan_counters *out);
 enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err);
 

@@ -33,7 +33,7 @@ struct scan_source {
     struct fz_scan_keys *keys; // NULL: all rows
     struct { // as in struct fz_scan_counters
         _Atomic int64_t files, files_by_keys, row_groups, row_groups_by_range, row_groups_by_keys, row_groups_by_bloom;
-        _Atomic int64_t pages, pages_by_keys, rows, rows_by_keys, bytes, bytes_read;
+        _Atomic int64_t pages, pages_by_keys, rows, rows_by_keys, bytes_by_groups, bytes, bytes_read;
     } counters;
 };
 
@@ -68,6 +68,7 @@ struct scan_reader {
     struct fz_parquet_reader *rest; // the other columns, read where a key was found; NULL: there are none
     size_t n_first; // how many of the fields are read by `parquet`; the rest by `rest`
     size_t key_of[FZ_SCAN_MAX_KEYS], n_keys; // for the first n_keys read fields: which key
+    bool surveys; // nothing is read
     bool no_key; // a column that is not in the file has a value that no key has
     bool bytes_counted; // those of `rest`
     struct fz_arena rows_arena;
@@ -131,6 +132,12 @@ static enum fz_code judge_row_group(struct scan_source *source, struct fz_parque
         source->counters.row_groups_by_keys += verdict == FZ_SCAN_NOT_BY_KEYS;
         source->counters.row_groups_by_bloom += verdict == FZ_SCAN_NOT_BY_BLOOM;
         *may = verdict == FZ_SCAN_KEEP;
+    }
+    if (!*may) {
+        const struct fz_pq_row_group *group = &fz_parquet_file_meta(file)->row_groups[row_group];
+        for (size_t i = 0; i < group->n_columns; i++) {
+            source->counters.bytes_by_groups += group->columns[i].total_compressed_size;
+        }
     }
 out:
     return rc;
@@ -513,7 +520,7 @@ static enum fz_code open_parquet(struct scan_reader *reader, const struct morsel
         source->counters.pages += (int64_t)reader->rows.n_pages;
         source->counters.pages_by_keys += (int64_t)reader->rows.n_pages_out;
     }
-    read.deferred = reader->rows.known && reader->rows.n == 0;
+    read.deferred = reader->surveys || (reader->rows.known && reader->rows.n == 0);
     FZ_TRY(fz_parquet_reader_open(morsel->file, &read, source->cancel, &reader->parquet, err));
     source->counters.bytes += fz_parquet_reader_bytes(reader->parquet);
     source->counters.bytes_read += read.deferred ? 0 : fz_parquet_reader_bytes(reader->parquet);
@@ -972,6 +979,32 @@ out:
     return rc;
 }
 
+enum fz_code fz_scan_source_survey(struct fz_source *base, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct scan_source *source = (struct scan_source *)base;
+    void *opened = NULL;
+    size_t *columns = fz_calloc(base->n_fields + 1, sizeof *columns);
+    if (!columns) {
+        return fz_fail_nomem(err, base->n_fields * sizeof *columns);
+    }
+    for (size_t i = 0; i < base->n_fields; i++) {
+        columns[i] = i;
+    }
+    FZ_TRY(open_reader(base, columns, base->n_fields, &opened, err));
+    struct scan_reader *reader = opened;
+    reader->surveys = true;
+    do {
+        FZ_TRY(fz_cancel_check(source->cancel, err));
+        FZ_TRY(next_morsel(reader, err));
+    } while (reader->has_morsel);
+out:
+    if (opened) {
+        close_reader(base, opened);
+    }
+    fz_free(columns);
+    return rc;
+}
+
 void fz_scan_source_counters(const struct fz_source *base, struct fz_scan_counters *out) {
     const struct scan_source *source = (const struct scan_source *)base;
     *out = (struct fz_scan_counters){
@@ -985,6 +1018,7 @@ void fz_scan_source_counters(const struct fz_source *base, struct fz_scan_counte
         .pages_by_keys = source->counters.pages_by_keys,
         .rows = source->counters.rows,
         .rows_by_keys = source->counters.rows_by_keys,
+        .bytes_by_groups = source->counters.bytes_by_groups,
         .bytes = source->counters.bytes,
         .bytes_read = source->counters.bytes_read,
     };
