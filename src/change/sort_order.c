@@ -47,10 +47,14 @@ static enum fz_code register_transform(struct fz_duck *duck, const struct fz_typ
     return duck != NULL ? fz_duck_register_kernels(duck, &kernel, 1, err) : FZ_OK;
 }
 
-// The fields from a top-level column down to `id`; 0 when it is not there or lies inside a list or map.
-static size_t find_path(const struct fz_type *type, int32_t id, const struct fz_field **path, size_t depth) {
+// The fields from a top-level column down to `id`, and their ordinals; 0 when it is not there or lies inside a list or map.
+struct step {
+    const struct fz_field *field;
+    size_t ordinal;
+};
+static size_t find_path(const struct fz_type *type, int32_t id, struct step *path, size_t depth) {
     for (size_t i = 0; depth < MAX_PATH && i < type->n_fields; i++) {
-        path[depth] = &type->fields[i];
+        path[depth] = (struct step){&type->fields[i], i + 1};
         if (type->fields[i].id == id) {
             return depth + 1;
         }
@@ -62,13 +66,13 @@ static size_t find_path(const struct fz_type *type, int32_t id, const struct fz_
     return 0;
 }
 
-static void print_path(struct fz_buf *out, const char *prefix, const struct fz_field *const *path, size_t n) {
+static void print_path(struct fz_buf *out, const char *prefix, const struct step *path, size_t n) {
     for (size_t i = 1; i < n; i++) {
         fz_buf_puts(out, "struct_extract(");
     }
-    fz_buf_printf(out, "%s%d", prefix, path[0]->id);
+    fz_buf_printf(out, "%s%d", prefix, path[0].field->id);
     for (size_t i = 1; i < n; i++) {
-        fz_buf_printf(out, ", 'f%d')", path[i]->id);
+        fz_buf_printf(out, ", 'f%zu')", path[i].ordinal);
     }
 }
 
@@ -79,9 +83,9 @@ enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *m
     size_t start = out->len;
     for (size_t i = 0; order != NULL && i < order->n_fields; i++) {
         const struct fz_sort_field *f = &order->fields[i];
-        const struct fz_field *path[MAX_PATH];
+        struct step path[MAX_PATH];
         size_t n = find_path(schema->type, f->source_id, path, 0);
-        const struct fz_type *source = n > 0 ? path[n - 1]->type : NULL, *result = NULL;
+        const struct fz_type *source = n > 0 ? path[n - 1].field->type : NULL, *result = NULL;
         if (n == 0 || source->n_fields > 0 || f->transform.kind >= FZ_TRANSFORM_VOID) { // no order here: unsorted, and the file says so
             if (out->ptr != NULL) {
                 out->len = start;

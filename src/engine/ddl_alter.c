@@ -34,7 +34,7 @@ static enum fz_code set_properties(struct builder *b, const struct fz_ast_stmt *
     for (size_t i = 0; i < a->n_properties; i++) {
         const struct fz_property *p = &a->properties[i];
         for (size_t r = 0; r < sizeof reserved / sizeof *reserved; r++) {
-            if (strcmp(p->key, reserved[r]) == 0) {
+            if (strcmp(p->key, reserved[r]) == 0 || fz_property_is_clause(p->key)) {
                 return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY", "the property %s is reserved", p->key);
             }
         }

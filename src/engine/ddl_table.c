@@ -161,6 +161,16 @@ out:
     return rc;
 }
 
+bool fz_property_is_clause(const char *key) {
+    static const char *const keys[] = {"provider", "location", "owner", "external", "is_managed_location"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(key, keys[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum fz_code build_properties(struct fz_statement *s, struct fz_property **out, size_t *n, struct fz_err *err) {
     const struct fz_ast_stmt *a = s->ast;
     struct fz_property *items = fz_arena_array(&s->arena, a->n_properties + 3, sizeof *items);
@@ -177,6 +187,10 @@ static enum fz_code build_properties(struct fz_statement *s, struct fz_property 
         items[k++] = (struct fz_property){"write.format.default", a->provider};
     }
     for (size_t i = 0; i < a->n_properties; i++) {
+        if (fz_property_is_clause(a->properties[i].key)) {
+            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY", "the property %s is reserved: there is a clause of CREATE TABLE for it",
+                                a->properties[i].key);
+        }
         items[k++] = a->properties[i];
     }
     *out = items;

@@ -154,6 +154,7 @@ enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, 
 // Partition fields of CREATE TABLE / ALTER TABLE items. Names as Spark gives them in CREATE TABLE (id_bucket, s_trunc, ts_day).
 enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type *schema, const struct fz_ast_transform *item, struct fz_partition_field *out,
                                    struct fz_err *err);
+bool fz_property_is_clause(const char *key); // set by a clause, not by TBLPROPERTIES
 const struct fz_field *fz_find_column(const struct fz_type *type, const struct fz_ast_name *name); // case-insensitive, dotted
 
 #endif

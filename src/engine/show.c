@@ -159,7 +159,11 @@ enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz
         }
         return FZ_OK;
     }
-    rc = fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "SHOW %s is not there yet", what);
+    if (strcmp(what, "PARTITIONS") == 0) {
+        return fz_fail_cond(err, FZ_INVALID_ARG, "INVALID_PARTITION_OPERATION.PARTITION_MANAGEMENT_IS_UNSUPPORTED",
+                            "SHOW PARTITIONS does not know hidden partitions: SELECT * FROM <table>.partitions");
+    }
+    rc = fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "SHOW %s is not supported", what);
 out:
     return rc;
 }
