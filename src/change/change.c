@@ -173,6 +173,26 @@ out:
     return rc;
 }
 
+static bool is_deleted_whole(void *ctx, const struct fz_data_file *file) {
+    const struct fz_change *c = ctx;
+    bool with_data_file = fz_delete_is_file_scoped(file) && (file->content_offset >= 0 || c->metadata->format_version >= 3); // remove_data_file
+    return !with_data_file && fz_prune_file_all(c->bound->on, c->metadata, file);
+}
+
+// DELETE of whole files: the data files, and the delete files whose partitions the condition covers.
+static enum fz_code remove_whole_files(struct fz_change *c, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_data_file *deletes;
+    size_t n;
+    FZ_TRY(remove_touched_files(c, true, err));
+    FZ_TRY(fz_change_covered_deletes(c->target, is_deleted_whole, c, &c->arena, &deletes, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        FZ_TRY(fz_change_remove_file(c, &deletes[i], err));
+    }
+out:
+    return rc;
+}
+
 static enum fz_code finish_writer(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_data_file *files;
@@ -187,23 +207,35 @@ out:
     return rc;
 }
 
+// How long each step took, for people who look for the time (log level debug).
+static void log_step(const struct fz_change *c, const char *step, int64_t *since_us) {
+    int64_t now_us = fz_monotonic_us();
+    fz_log_write(c->context->log, 4, "%s: %.4f s", step, (double)(now_us - *since_us) / 1e6);
+    *since_us = now_us;
+}
+
 static enum fz_code write_changes(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
+    int64_t since_us = fz_monotonic_us();
     FZ_TRY(fz_change_build_match(c, err));
     FZ_TRY(open_writer(c, err));
     if (fz_change_is_sorted(c) && c->produces_rows) {
         FZ_TRY(fz_change_write_sorted(c, err));
     } else {
         FZ_TRY(fz_change_run_match(c, err));
+        log_step(c, "match", &since_us);
         if (c->mode == FZ_COPY_ON_WRITE) {
             FZ_TRY(fz_change_copy_rows(c, err));
+            log_step(c, "copied rows", &since_us);
         }
     }
     FZ_TRY(finish_writer(c, err));
+    log_step(c, "data files closed", &since_us);
     if (c->mode == FZ_COPY_ON_WRITE) {
         FZ_TRY(remove_touched_files(c, false, err));
     } else {
         FZ_TRY(fz_change_write_deletes(c, err));
+        log_step(c, "delete files", &since_us);
     }
     FZ_FAIL_POINT("write.done");
 out:
@@ -331,17 +363,21 @@ static void dispose(struct fz_change *c) {
 // All steps up to the match: the source, its keys, the files.
 static enum fz_code prepare(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
+    int64_t since_us = fz_monotonic_us();
     FZ_TRY(fz_cancel_check(c->context->cancel, err));
     FZ_TRY(fz_change_load_source(c, err));
+    log_step(c, "source", &since_us);
     FZ_TRY(fz_change_prune_filter(c, err));
+    log_step(c, "keys", &since_us);
     FZ_TRY(plan_target(c, err));
+    log_step(c, "plan", &since_us);
     c->metadata_only = deletes_whole_files(c);
 out:
     return rc;
 }
 
 static enum fz_code change_rows(struct fz_change *c, struct fz_err *err) {
-    return c->metadata_only ? remove_touched_files(c, true, err) : write_changes(c, err);
+    return c->metadata_only ? remove_whole_files(c, err) : write_changes(c, err);
 }
 
 static void finish(struct fz_change *c, bool keep_files) {
@@ -363,7 +399,9 @@ enum fz_code fz_change_run(const struct fz_change_context *context, const struct
     fz_change_warn_window(&c);
     FZ_TRY(prepare(&c, err));
     FZ_TRY(change_rows(&c, err));
+    int64_t since_us = fz_monotonic_us();
     FZ_TRY(commit(&c, err));
+    log_step(&c, "commit", &since_us);
     c.stats.seconds = (double)(fz_monotonic_us() - started_us) / 1e6;
     *out = c.stats;
 out:

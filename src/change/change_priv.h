@@ -83,6 +83,9 @@ enum fz_code fz_change_write_deletes(struct fz_change *c, struct fz_err *err);
 
 enum fz_code fz_change_add_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
 enum fz_code fz_change_remove_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
+// The live delete files of the target's branch for which `covers` is true, in `arena`.
+enum fz_code fz_change_covered_deletes(const struct fz_change_target *target, bool (*covers)(void *ctx, const struct fz_data_file *file), void *ctx,
+                                       struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err);
 enum fz_code fz_change_reference(struct fz_change *c, const char *path, struct fz_err *err);
 bool fz_delete_is_file_scoped(const struct fz_data_file *file); // referenced_data_file or equal file_path bounds
 // A branch that does not exist yet (write-audit-publish makes it at the first write) starts where main is.

@@ -104,6 +104,37 @@ static bool partition_is_added(const struct insert *in, const struct fz_data_fil
     return false;
 }
 
+struct overwritten {
+    const struct insert *in;
+    const struct fz_expr *filter;
+    bool dynamic;
+};
+static bool is_overwritten(void *ctx, const struct fz_data_file *file) {
+    const struct overwritten *o = ctx;
+    return o->dynamic ? partition_is_added(o->in, file) : fz_prune_file_all(o->filter, o->in->target->metadata, file);
+}
+
+// Adds the delete files of what is overwritten to what is removed.
+static enum fz_code remove_covered_deletes(struct insert *in, const struct fz_expr *filter, bool dynamic, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct overwritten overwritten = {.in = in, .filter = filter, .dynamic = dynamic};
+    struct fz_data_file *deletes;
+    size_t n;
+    FZ_TRY(fz_change_covered_deletes(in->target, is_overwritten, &overwritten, &in->arena, &deletes, &n, err));
+    if (n > 0) {
+        struct fz_data_file *all = fz_arena_array(&in->arena, in->n_removed + n, sizeof *all);
+        if (all == NULL) {
+            return fz_fail_nomem(err, (in->n_removed + n) * sizeof *all);
+        }
+        memcpy(all, in->removed, in->n_removed * sizeof *all);
+        memcpy(all + in->n_removed, deletes, n * sizeof *all);
+        in->removed = all;
+        in->n_removed += n;
+    }
+out:
+    return rc;
+}
+
 // Which live files an overwrite replaces. A filter must take files whole (Iceberg's rule for overwrite by filter).
 static enum fz_code choose_removed(struct insert *in, const struct fz_expr *filter, bool dynamic, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -120,6 +151,7 @@ static enum fz_code choose_removed(struct insert *in, const struct fz_expr *filt
         }
         in->removed[in->n_removed++] = *file;
     }
+    FZ_TRY(remove_covered_deletes(in, filter, dynamic, err));
 out:
     return rc;
 }
@@ -159,12 +191,14 @@ static enum fz_code commit(struct insert *in, enum fz_commit_kind kind, bool rep
 
 static void fill_stats(const struct insert *in, struct fz_change_stats *stats) {
     stats->files_added = (int64_t)in->n_added;
-    stats->files_rewritten = (int64_t)in->n_removed;
     for (size_t i = 0; i < in->n_added; i++) {
         stats->bytes_written += in->added[i].file_size_in_bytes;
     }
     for (size_t i = 0; i < in->n_removed; i++) {
-        stats->rows_deleted += in->removed[i].record_count;
+        if (in->removed[i].content == FZ_CONTENT_DATA) {
+            stats->files_rewritten++;
+            stats->rows_deleted += in->removed[i].record_count;
+        }
     }
 }
 

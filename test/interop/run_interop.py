@@ -35,6 +35,7 @@ CANNOT = [
     ("pyiceberg", "Cannot parse type string"),
     ("pyiceberg", "is not supported"),
     ("duckdb", "Not implemented Error"),
+    ("duckdb", "Unrecognized primitive type"),
     ("spark", "Spark does not support time fields"),
 ]
 
