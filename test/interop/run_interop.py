@@ -10,6 +10,7 @@ Engines: $PY_SPARK and $CONFORMANCE_JARS, $PY_PEERS, $PY_DUCKICE and $FRAZIL_DUC
 one that is not set is left out, and so are the scenarios that need it. Ends with `N passed, N failed, N skipped`, counted in comparisons.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import queue
@@ -85,7 +86,7 @@ class Interop:
     def __init__(self, args):
         self.args = args
         self.folder = tempfile.mkdtemp(prefix="interop_", dir=args.work)
-        self.engines = {}
+        self.engines, self.pool = {}, concurrent.futures.ThreadPoolExecutor(4)
         self.count = {"passed": 0, "failed": 0, "skipped": 0}
 
     def available(self, name):
@@ -136,21 +137,31 @@ class Interop:
         answer = self.engine(name).ask(catalog=catalog, read=table, metadata=metadata)
         return answer["columns"], answer["rows"]
 
+    def read_or_error(self, name, *request):
+        """Columns and rows, or what went wrong; None when that engine is not installed."""
+        if name != "frazil" and not self.available(name):
+            return None
+        try:
+            return self.read(name, *request)
+        except (Broken, Refused) as error:
+            return error
+
     def compare(self, label, catalog, table, expected=None, bounds=False):
         """One comparison per engine: with the expected columns and rows, else all with the first that can read the table."""
         metadata = metadata_of(catalog, table)
         reference, reference_name = (ordered(*expected) if expected else None), "the model"
-        for name in ("spark", "frazil", "pyiceberg", "duckdb"):
+        readers = ("spark", "frazil", "pyiceberg", "duckdb")
+        answers = self.pool.map(lambda name: self.read_or_error(name, catalog, table, metadata), readers)
+        for name, answer in zip(readers, answers):
             where = f"{label}: {table} by {name}"
-            if name != "frazil" and not self.available(name):
+            if answer is None:
                 self.note("skipped", where + ": not installed")
                 continue
-            try:
-                columns, rows = self.read(name, catalog, table, metadata)
-            except (Broken, Refused) as error:
-                cannot = any(name == engine and part in str(error) for engine, part in CANNOT)
-                self.note("skipped" if cannot else "failed", f"{where}: {error}")
+            if isinstance(answer, Exception):
+                cannot = any(name == engine and part in str(answer) for engine, part in CANNOT)
+                self.note("skipped" if cannot else "failed", f"{where}: {answer}")
                 continue
+            columns, rows = answer
             got = ordered(columns, rows)
             if reference is None:
                 reference, reference_name = got, name

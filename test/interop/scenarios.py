@@ -262,7 +262,9 @@ def leftovers(run):
                     *(os.path.join(conformance, x) for x in ("merge", "seeds", "dml", "ddl"))], stdout=subprocess.DEVNULL, check=False)
     for db in sorted(glob.glob(folder + "/*/catalog.db")):
         with open(os.path.join(os.path.dirname(db), "name"), encoding="utf-8") as f:
-            run.compare_catalog(f.read(), db)
+            name = f.read()
+        if "orders_200k" not in name:  # the demo's tables again
+            run.compare_catalog(name, db)
 
 
 ALL = {"turns": (turns, ["spark"]), "pyiceberg": (pyiceberg, ["pyiceberg", "spark"]), "random": (random_tables, []), "summaries": (summaries, ["spark"]),
