@@ -12,6 +12,9 @@ static const struct fz_procedure PROCEDURES[] = {
     {"fast_forward", "table STRING, branch STRING, to STRING", 3, "branch_updated STRING, previous_ref BIGINT, updated_ref BIGINT", fz_call_fast_forward},
     {"cherrypick_snapshot", "table STRING, snapshot_id BIGINT", 2, "source_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_cherrypick_snapshot},
     {"publish_changes", "table STRING, wap_id STRING", 2, "source_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_publish_changes},
+    {"rewrite_data_files", "table STRING, strategy STRING, sort_order STRING, options MAP<STRING, STRING>, where STRING, branch STRING", 1,
+     "rewritten_data_files_count INT, added_data_files_count INT, rewritten_bytes_count BIGINT, failed_data_files_count INT, removed_delete_files_count INT",
+     fz_call_rewrite_data_files},
 };
 
 const char *fz_call_text(struct fz_call *call, size_t param) {

@@ -35,4 +35,7 @@ enum fz_code fz_call_fast_forward(struct fz_call *call, struct fz_err *err);
 enum fz_code fz_call_cherrypick_snapshot(struct fz_call *call, struct fz_err *err);
 enum fz_code fz_call_publish_changes(struct fz_call *call, struct fz_err *err);
 
+// procedures_rewrite.c
+enum fz_code fz_call_rewrite_data_files(struct fz_call *call, struct fz_err *err);
+
 #endif
