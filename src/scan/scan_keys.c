@@ -346,7 +346,7 @@ static enum fz_code add_column(struct fz_scan_keys *keys, struct key_column *key
     key->n_values += (int64_t)m;
     key->n_nulls += (int64_t)(n - m);
     make_room(keys, key, m);
-    if (key->form == FORM_TABLE) {
+    if (key->form == FORM_TABLE && m > 0) { // the list may not exist yet
         memcpy(key->list + key->n_list, values, m * sizeof *values);
         key->n_list += m;
     }

@@ -198,6 +198,8 @@ def random_clauses(rng, table, source):
         for i in range(n):
             last = i == n - 1
             condition = None if last and rng.random() < 0.6 else ex.random_predicate(rng, seen, depth=rng.randint(0, 2))
+            if condition is not None and rng.random() < 0.02:
+                condition = ex.failing_condition(rng, seen) or condition
             if kind == "not matched":
                 full = rng.random() < 0.7
                 assignments = None if star and rng.random() < 0.5 else random_assignments(rng, table, s, everything=full)

@@ -58,8 +58,7 @@ class Outcome:
     """What a statement does: the new rows, or the classes of error it may fail with; and what the summary must say."""
 
     def __init__(self, table):
-        self.rows, self.errors, self.counters, self.copied, self.deleted_positions = list(table.rows), set(), None, None, 0
-        self.snapshot = True
+        self.rows, self.errors, self.counters, self.copied, self.is_append = list(table.rows), set(), None, None, False
 
 
 class Create:
@@ -253,7 +252,6 @@ class Update:
             env = {"t": table.env(row)}
             hit = self.where is None or holds(self.where, env, out.errors)
             out.rows.append(assign(table, row, pairs, env, out.errors) if hit else row)
-            out.deleted_positions += hit
         return out
 
 
@@ -269,7 +267,6 @@ class Delete:
     def run(self, table):
         out = Outcome(table)
         out.rows = [row for row in table.rows if not holds(self.where, {"t": table.env(row)}, out.errors)]
-        out.deleted_positions = len(table.rows) - len(out.rows)
         return out
 
 
@@ -397,7 +394,7 @@ class Merge:
                     out.rows.append(Row(values, state="new"))
                     counts["inserted"] += 1
         insert_only = not self.of_kind("matched") and not self.of_kind("by source")
-        out.deleted_positions = len(changed)
+        out.is_append = insert_only
         out.counters = {
             "updated": counts["matched-updated"] + counts["by-source-updated"], "deleted": counts["matched-deleted"] + counts["by-source-deleted"],
             "inserted": counts["inserted"], "matched-updated": counts["matched-updated"], "matched-deleted": counts["matched-deleted"],
