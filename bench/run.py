@@ -5,6 +5,8 @@ usage: run.py [--frazil build/frazil] [--rounds N] [--peers spark,sail,duckdb] C
 
 CASE 2      the lesson's size: 200,000 rows on 30 days, 2,000 changes, merge-on-read and copy-on-write. "merge" is the statement inside the
             process, "whole" the process from exec to exit (peers: start + merge).
+CASE big    ten million rows: 1 % and 0.01 % in both modes, clustered, one column, 20 micro-batches, bloom filters on uuid keys, peak memory.
+            `--peers ""` leaves the peers out.
 CASE start  `frazil sql -e "SELECT 1"` as a whole process.
 Every engine's result is checked: rows, sum(amount), sum(customer_id), changed notes must agree.
 """
@@ -12,7 +14,7 @@ import argparse, json, os, re, shutil, statistics, subprocess, sys, tempfile, ti
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--frazil", default="build/frazil"); p.add_argument("--rounds", type=int, default=3)
-p.add_argument("--peers", default="spark,sail,duckdb"); p.add_argument("case", choices=["2", "start"])
+p.add_argument("--peers", default="spark,sail,duckdb"); p.add_argument("case", choices=["2", "start", "big"])
 a = p.parse_args()
 here = os.path.dirname(os.path.abspath(__file__)); root = os.path.dirname(here); frazil = os.path.abspath(a.frazil)
 peers = [x for x in a.peers.split(",") if x]
@@ -102,4 +104,15 @@ def case_two():
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed else 0)
 
-start() if a.case == "start" else case_two()
+def case_big():
+    import big
+    oracles(*([x for x in peers if x in ("spark", "sail")] + ["peers"] + (["duckice"] if "duckdb" in peers else [])))
+    if "duckdb" in peers:
+        subprocess.run([f"{root}/tools/services/rest-catalog.sh", "start"], check=True, stdout=subprocess.DEVNULL)
+        os.environ["FRAZIL_DUCKDB_ATTACH"] = "ATTACH '' AS ice (TYPE iceberg, ENDPOINT 'http://127.0.0.1:9720', AUTHORIZATION_TYPE 'none')"
+    try:
+        sys.exit(big.run(frazil, root, here, a.rounds, peers))
+    finally:
+        if "duckdb" in peers: subprocess.run([f"{root}/tools/services/rest-catalog.sh", "stop"], stdout=subprocess.DEVNULL)
+
+{"start": start, "2": case_two, "big": case_big}[a.case]()

@@ -69,6 +69,9 @@ struct scan_reader {
     size_t n_first; // how many of the fields are read by `parquet`; the rest by `rest`
     size_t key_of[FZ_SCAN_MAX_KEYS], n_keys; // for the first n_keys read fields: which key
     bool surveys; // nothing is read
+    bool sparse; // few rows have keys: several readings are put together
+    struct fz_batch own; // one such reading
+    struct fz_arena strings; // texts of the batch handed out
     bool no_key; // a column that is not in the file has a value that no key has
     bool bytes_counted; // those of `rest`
     struct fz_arena rows_arena;
@@ -509,8 +512,10 @@ static enum fz_code open_parquet(struct scan_reader *reader, const struct morsel
     enum fz_code rc = FZ_OK;
     struct scan_source *source = reader->source;
     bool has_ids = fz_parquet_file_has_ids(morsel->file);
-    struct fz_parquet_read read = {
-        .fields = reader->read_fields, .n_fields = reader->n_first, .row_group = morsel->row_group, .by_name = !has_ids};
+    struct fz_parquet_read read = {.fields = reader->read_fields,
+                                   .n_fields = reader->n_first,
+                                   .row_group = morsel->row_group,
+                                   .by_name = !has_ids};
     fz_arena_dispose(&reader->rows_arena);
     reader->rows = (struct fz_scan_rows){0};
     reader->next_range = 0;
@@ -620,11 +625,11 @@ out:
 }
 
 // Key-first: the key columns of so many rows, then the others only when a row is left. *n_left: rows that have keys.
-static enum fz_code read_by_keys(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, size_t *n_left,
-                                 int64_t *first_pos, struct fz_err *err) {
+static enum fz_code read_by_keys(struct scan_reader *reader, struct fz_batch *batch, size_t most, size_t *n_rows,
+                                 size_t *n_left, int64_t *first_pos, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct scan_source *source = reader->source;
-    size_t most = FZ_BATCH_ROWS, n = 0, same = 0;
+    size_t n = 0, same = 0;
     *n_rows = *n_left = 0;
     if (reader->rest && fz_parquet_reader_batch_rows(reader->rest) < most) {
         most = fz_parquet_reader_batch_rows(reader->rest); // long lists
@@ -660,19 +665,19 @@ out:
 }
 
 // Rows of the morsel into the columns that come from the file. `keep` is filled when the source has keys.
-static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t *n_rows, size_t *n_left,
-                              int64_t *first_pos, struct fz_err *err) {
+static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch, size_t most, size_t *n_rows,
+                              size_t *n_left, int64_t *first_pos, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (reader->parquet && reader->n_keys > 0) {
-        return read_by_keys(reader, batch, n_rows, n_left, first_pos, err);
+        return read_by_keys(reader, batch, most, n_rows, n_left, first_pos, err);
     }
     if (reader->parquet) {
-        rc = read_columns(reader, reader->parquet, 0, reader->n_first, batch, FZ_BATCH_ROWS, n_rows, first_pos, err);
+        rc = read_columns(reader, reader->parquet, 0, reader->n_first, batch, most, n_rows, first_pos, err);
         *n_left = *n_rows;
         return rc;
     }
     int64_t left = reader->end_pos - reader->next_pos;
-    *n_rows = *n_left = left > FZ_BATCH_ROWS ? FZ_BATCH_ROWS : left > 0 ? (size_t)left : 0;
+    *n_rows = *n_left = left > (int64_t)most ? most : left > 0 ? (size_t)left : 0;
     *first_pos = reader->next_pos;
     reader->next_pos += (int64_t)*n_rows;
     return FZ_OK;
@@ -708,6 +713,7 @@ static void mark_sorted(struct scan_reader *reader, const struct fz_scan_file_st
     }
 }
 
+enum { SPARSE_ROWS = 256 }; // of a full batch
 enum { MARK_DELETED = 1, MARK_SKIPPED = 2, MARK_NO_KEY = 4 };
 
 static enum fz_code mark_rows(struct scan_reader *reader, struct fz_batch *batch, size_t n, size_t n_left,
@@ -821,23 +827,22 @@ out:
     return rc;
 }
 
-static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batch *batch, struct fz_err *err) {
+// The next rows, at most `most`; n_rows 0 only at the end.
+static enum fz_code next_rows_of(struct scan_reader *reader, struct fz_batch *batch, size_t most, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct scan_source *source = (struct scan_source *)base;
-    struct scan_reader *reader = ptr;
     batch->n_rows = 0;
     while (batch->n_rows == 0) {
         size_t n = 0, n_left = 0;
         int64_t first_pos = 0;
         bool any = false;
-        FZ_TRY(fz_cancel_check(source->cancel, err));
+        FZ_TRY(fz_cancel_check(reader->source->cancel, err));
         if (!reader->has_morsel) {
             FZ_TRY(next_morsel(reader, err));
             if (!reader->has_morsel) {
                 return FZ_OK;
             }
         }
-        FZ_TRY(read_rows(reader, batch, &n, &n_left, &first_pos, err));
+        FZ_TRY(read_rows(reader, batch, most, &n, &n_left, &first_pos, err));
         if (n == 0) {
             drop_morsel(reader);
         }
@@ -848,6 +853,57 @@ static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batc
         FZ_TRY(finish_batch(reader, batch, n, first_pos, any, err));
     }
 out:
+    return rc;
+}
+
+// Where few rows have keys, many readings make one batch: what follows costs by the batch.
+static enum fz_code next_gathered(struct scan_reader *reader, struct fz_batch *batch, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    size_t filled = 0;
+    fz_arena_dispose(&reader->strings);
+    if (!reader->own.columns) {
+        struct fz_field *fields = fz_calloc(reader->n_fields + 1, sizeof *fields);
+        for (size_t i = 0; fields && i < reader->n_fields; i++) {
+            fields[i] = *reader->fields[i];
+        }
+        rc = fields ? fz_batch_init(&reader->own, fields, reader->n_fields, FZ_BATCH_ROWS, err)
+                    : fz_fail_nomem(err, reader->n_fields * sizeof *fields);
+        fz_free(fields);
+        FZ_TRY(rc);
+    }
+    for (size_t i = 0; i < reader->n_fields; i++) {
+        fz_column_reset(&batch->columns[i]);
+    }
+    while (filled <= FZ_BATCH_ROWS / 2) {
+        FZ_TRY(next_rows_of(reader, &reader->own, FZ_BATCH_ROWS - filled, err));
+        if (reader->own.n_rows == 0) {
+            break;
+        }
+        for (size_t i = 0; i < reader->n_fields; i++) {
+            FZ_TRY(fz_column_copy(&batch->columns[i], filled, &reader->own.columns[i], 0, NULL, reader->own.n_rows,
+                                  &reader->strings, err));
+        }
+        filled += reader->own.n_rows;
+        reader->sparse = reader->own.n_rows <= SPARSE_ROWS;
+        if (!reader->sparse) {
+            break;
+        }
+    }
+    batch->n_rows = filled;
+out:
+    return rc;
+}
+
+static enum fz_code next_batch(struct fz_source *base, void *ptr, struct fz_batch *batch, struct fz_err *err) {
+    struct scan_source *source = (struct scan_source *)base;
+    struct scan_reader *reader = ptr;
+    enum fz_code rc = FZ_OK;
+    if (reader->sparse) {
+        rc = next_gathered(reader, batch, err);
+    } else {
+        rc = next_rows_of(reader, batch, FZ_BATCH_ROWS, err);
+        reader->sparse = source->keys && rc == FZ_OK && batch->n_rows > 0 && batch->n_rows <= SPARSE_ROWS;
+    }
     if (rc != FZ_OK && rc != FZ_CANCELLED && reader->has_morsel) {
         fz_err_context(err, "data file %s", source->plan->base.files[reader->morsel.file_ix].entry->file.file_path);
     }
@@ -868,6 +924,8 @@ static void close_reader(struct fz_source *base, void *ptr) {
     fz_batch_dispose(&reader->extra);
     fz_arena_dispose(&reader->file_arena);
     fz_arena_dispose(&reader->rows_arena);
+    fz_arena_dispose(&reader->strings);
+    fz_batch_dispose(&reader->own);
     fz_buf_dispose(&reader->key);
     fz_free(reader->fields);
     fz_free(reader);

@@ -17,6 +17,7 @@ struct table {
 };
 
 static int64_t page_rows; // 0: as the writer likes
+static bool long_texts;
 
 static void put_file(struct table *t, const char *path, const struct fz_field *fields, size_t n,
                      const struct fz_batch *batches, size_t n_batches, int64_t row_group_rows,
@@ -65,7 +66,8 @@ static void put_rows(struct table *t, const char *path, int64_t from, int64_t n,
         for (size_t r = 0; r < b->n_rows; r++) {
             int64_t id = from + at + (int64_t)r;
             ((int64_t *)b->columns[0].data)[r] = id;
-            const char *text = fz_arena_printf(&t->arena, "row %lld", (long long)id);
+            const char *text = fz_arena_printf(
+                &t->arena, long_texts ? "a text that is not kept inline: row %lld" : "row %lld", (long long)id);
             ((struct fz_string *)b->columns[1].data)[r] = fz_string_of(text, strlen(text));
             ((int64_t *)b->columns[2].data)[r] = 1000 - id;
             if (id % 7 == 0) {
@@ -597,6 +599,67 @@ static void pages_without_keys_are_passed_over(void **state) {
     table_dispose(&t);
 }
 
+// Few rows of every reading have keys: they come together in large batches, with their own texts, and twice as many threads change nothing.
+static void sparse_rows_are_gathered(void **state) {
+    (void)state;
+    struct table t;
+    struct fz_data_file a, b;
+    table_init(&t, "2", NULL);
+    long_texts = true;
+    put_rows(&t, "memory://t/a.parquet", 0, 30000, 7000, true, &a);
+    put_rows(&t, "memory://t/b.parquet", 30000, 20000, 0, true, &b);
+    long_texts = false;
+    add_entry(&t, &a, 1);
+    add_entry(&t, &b, 1);
+    table_commit(&t);
+    struct fz_scan_plan *plan = plan_of(&t, NULL);
+    int64_t keys[1000];
+    size_t n_keys = 0;
+    for (int64_t id = 5; id < 50000; id += id < 20000 ? 61 : 997) {
+        keys[n_keys++] = id;
+    }
+    for (int64_t id = 45000; id < 45500; id++) { // and many in one place
+        keys[n_keys++] = id % 997 == 20000 % 997 ? 45000 : id;
+    }
+    struct fz_field fields[] = {{.id = FZ_ID_POS, .name = "p", .type = LONG},
+                                {.id = 2, .name = "s", .type = STRING},
+                                {.id = 1, .name = "id", .required = true, .type = LONG}};
+    struct fz_scan_source_options options = {
+        .plan = plan, .store = t.store, .fields = fields, .n_fields = 3, .keys = keys_of(keys, n_keys)};
+    for (int threads = 1; threads <= 2; threads++) {
+        struct scan_rows rows;
+        assert_int_equal(scan_rows_read(&options, threads, &rows), FZ_OK);
+        size_t found = 0, wanted = 0;
+        for (int64_t id = 0; id < 50000; id++) {
+            bool is_key = false;
+            for (size_t k = 0; k < n_keys && !is_key; k++) {
+                is_key = keys[k] == id;
+            }
+            wanted += is_key;
+        }
+        assert_int_equal(rows.n, wanted);
+        for (size_t i = 0; i < rows.n; i++) {
+            long long pos, id, in_text;
+            const char *id_text = strstr(rows.lines[i], "\"id\":"), *pos_text = strstr(rows.lines[i], "\"p\":"),
+                       *row_text = strstr(rows.lines[i], ": row ");
+            assert_true(id_text && sscanf(id_text + 5, "%lld", &id) == 1);
+            assert_true(pos_text && sscanf(pos_text + 4, "%lld", &pos) == 1);
+            assert_int_equal(pos, id < 30000 ? id : id - 30000);
+            assert_int_equal(row_text != NULL, id % 7 != 0);
+            if (row_text) {
+                assert_true(sscanf(row_text + 6, "%lld", &in_text) == 1);
+                assert_int_equal(in_text, id);
+            }
+            found++;
+        }
+        assert_int_equal(found, wanted);
+        scan_rows_dispose(&rows);
+    }
+    fz_scan_keys_unref(options.keys);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(deletes_of_all_kinds_apply),
@@ -606,6 +669,7 @@ int main(void) {
         FZ_TEST(what_is_wrong_is_said),
         FZ_TEST(rows_are_read_by_their_keys),
         FZ_TEST(pages_without_keys_are_passed_over),
+        FZ_TEST(sparse_rows_are_gathered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
