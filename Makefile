@@ -13,7 +13,7 @@ help:
 	@echo "make converge DIR=d        run any folder of captured change streams to their final state"
 	@echo "make interop               Spark, PyIceberg and DuckDB read what frazil wrote, and the reverse (Java 17, Maven)"
 	@echo "make model SEED=n COUNT=n   random tables and statements against a row-by-row model (SPARK=k: Spark reads k of the tables)"
-	@echo "make bench CASE=2|start    frazil beside Spark, Sail and DuckDB-iceberg"
+	@echo "make bench CASE=2|big|start  frazil beside Spark, Sail and DuckDB-iceberg"
 	@echo "make install PREFIX=/usr/local"
 	@echo "make check                 layers and format"
 
@@ -53,7 +53,7 @@ interop: build
 	@tools/deps.sh interop
 	@test -d build/demo/frazil-warehouse || { echo "running the demo, for its tables"; examples/demo.sh >build/demo.log 2>&1 || echo "the demo failed (build/demo.log)"; }
 	@echo "engines: Spark, PyIceberg, DuckDB (installed into the cache when missing: 1 GB, a minute or two)"
-	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; python3 test/interop/run_interop.py --frazil build/frazil
+	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; $$PY_PEERS test/interop/bloom.py build/frazil && python3 test/interop/run_interop.py --frazil build/frazil
 
 SEED ?= 1
 COUNT ?= 500
