@@ -58,6 +58,9 @@ check("a window in ON is warned about", "inserted a second time" in err)
 err = subprocess.run([frazil, "sql", "-e", "MERGE INTO db.t t USING (SELECT 'y' AS k, date'2031-01-01' AS d) s ON t.k = s.k AND t.d = s.d AND t.d >= date'2030-01-01' WHEN NOT MATCHED THEN INSERT (k, d) VALUES (s.k, s.d)"],
                      cwd=work, capture_output=True, text=True).stderr
 check("no warning where the date is part of the key", "inserted a second time" not in err)
+slow = "MERGE INTO db.t t USING (SELECT 3 AS lo, 4 AS hi) s ON t.i > s.lo AND t.i < s.hi WHEN MATCHED THEN DELETE"
+err = subprocess.run([frazil, "sql", "-e", slow], cwd=work, capture_output=True, text=True).stderr
+check("a nested loop is warned about and shown", "no equality" in err and "NESTED LOOP" in run("EXPLAIN " + slow))
 check("EXPLAIN of a query", "fz_scan" in run("EXPLAIN SELECT count(*) FROM db.t").lower() or run("EXPLAIN SELECT 1").strip() != "")
 check("a wrong rate is refused", "between 0 and 1" in run("ALTER TABLE db.t SET TBLPROPERTIES ('write.parquet.bloom-filter-fpp.column.l'='2'); INSERT INTO db.t (k) VALUES ('z')", ok=False))
 print(f"{passed} passed, 0 failed, 0 skipped")

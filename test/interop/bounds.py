@@ -117,8 +117,8 @@ def check_footer(where, parquet, problems):
                 problems.append(f"{where}, row group {g}, {chunk.path_in_schema}: null count {s.null_count}, the data have {column.null_count}")
             if not s.has_min_max or pa.types.is_binary(column.type):
                 continue
-            present = [order(v) for v in column.to_pylist() if v is not None and not is_nan(v)]
-            if present and (order(s.min) > min(present) or order(s.max) < max(present)):
+            present = [order(plain(v)) for v in column.to_pylist() if v is not None and not is_nan(v)]
+            if present and (order(plain(s.min)) > min(present) or order(plain(s.max)) < max(present)):
                 problems.append(f"{where}, row group {g}, {chunk.path_in_schema}: statistics {s.min!r} to {s.max!r}")
 
 
