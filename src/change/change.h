@@ -54,4 +54,8 @@ enum fz_code fz_change_insert(const struct fz_change_context *context, const str
 // TRUNCATE TABLE.
 enum fz_code fz_change_truncate(const struct fz_change_context *context, const struct fz_change_target *target, struct fz_change_stats *out, struct fz_err *err);
 
+// A branch that does not exist yet (write-audit-publish makes it at the first write) starts where main is.
+const struct fz_snapshot *fz_branch_head(const struct fz_metadata *metadata, const char *branch);
+bool fz_delete_is_file_scoped(const struct fz_data_file *file); // referenced_data_file or equal file_path bounds
+
 #endif

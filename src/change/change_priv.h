@@ -62,6 +62,7 @@ enum { FZ_SINK_ACTION, FZ_SINK_FILE_IX, FZ_SINK_POS, FZ_SINK_ROW_ID /* or the fi
 enum fz_code fz_change_put_plan(struct fz_change *c, struct fz_buf *out, struct fz_err *err);
 void fz_change_put_run(struct fz_change *c, bool first, struct fz_buf *out);
 void fz_change_warn_window(const struct fz_change *c);
+void fz_change_warn_nested_loop(const struct fz_change *c);
 // source.c: the source query runs exactly once, into the temporary table fz_src (columns c0 = true, c1..cn).
 enum fz_code fz_change_load_source(struct fz_change *c, struct fz_err *err);
 // From ON: what target rows can match at all. Uses min/max and small key sets of the source.
@@ -87,8 +88,5 @@ enum fz_code fz_change_remove_file(struct fz_change *c, const struct fz_data_fil
 enum fz_code fz_change_covered_deletes(const struct fz_change_target *target, bool (*covers)(void *ctx, const struct fz_data_file *file), void *ctx,
                                        struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err);
 enum fz_code fz_change_reference(struct fz_change *c, const char *path, struct fz_err *err);
-bool fz_delete_is_file_scoped(const struct fz_data_file *file); // referenced_data_file or equal file_path bounds
-// A branch that does not exist yet (write-audit-publish makes it at the first write) starts where main is.
-const struct fz_snapshot *fz_branch_head(const struct fz_metadata *metadata, const char *branch);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "change/change_priv.h"
+#include "change/change.h"
 #include "change/table_writer.h"
 #include "scan/scan.h"
 
