@@ -45,7 +45,7 @@ def expected(python, data, kind):
     """The check by arithmetic over the inputs, not by any engine under test: what is left of the base, and the changes."""
     code = f"""
 import duckdb, sys
-db = duckdb.connect()
+db = duckdb.connect(); db.execute('set enable_progress_bar=false')
 kind = {kind!r}
 files = [f'{data}/micro/%03d.parquet' % i for i in range({MICRO})] if kind == 'micro' else ['{data}/changes_' + dict(one='1', clustered='clustered').get(kind, kind) + '.parquet']
 db.execute("create table t as select order_id, customer_id, amount, note from '{data}/base.parquet'")
@@ -58,7 +58,7 @@ for f in files:
     db.execute("insert into t select * from n")
 print(*db.execute("select count(*), sum(amount), sum(customer_id), sum(case when note like 'note %' then 0 else 1 end) from t").fetchone())
 """
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()[-4:]
 
 def same(a, b): return [float(x) for x in a if x] == [float(x) for x in b if x]
 

@@ -396,8 +396,8 @@ enum fz_code fz_change_run(const struct fz_change_context *context, const struct
     int64_t started_us = fz_monotonic_us();
     struct fz_change c = {.context = context, .request = request};
     FZ_TRY(init(&c, err));
-    fz_change_warn_window(&c);
     FZ_TRY(prepare(&c, err));
+    fz_change_warn_window(&c);
     FZ_TRY(change_rows(&c, err));
     int64_t since_us = fz_monotonic_us();
     FZ_TRY(commit(&c, err));

@@ -5,7 +5,7 @@
 
 #include "change/change_priv.h"
 
-enum { MAX_CONJUNCTS = 64 };
+enum { MAX_CONJUNCTS = 64, MANY_ROWS = 100000 };
 
 static const char *column_name(const struct fz_change *c, int32_t id) {
     for (size_t i = 0; i < c->schema->type->n_fields; i++) {
@@ -194,9 +194,23 @@ static bool visit_date(void *ctx, const struct fz_expr *e) {
     return true;
 }
 
+// Every target row against every source row.
+static void warn_nested_loop(const struct fz_change *c) {
+    bool constant = c->bound->on == NULL || fz_expr_relations(c->bound->on) == 0;
+    if (c->bound->kind == FZ_STMT_MERGE && !constant && !has_equality(c) && c->plan != NULL &&
+        c->plan->rows_kept > MANY_ROWS && c->context->log != NULL) {
+        fz_log_write(c->context->log, 1,
+                     "ON has no equality between target and source: each of %" PRId64
+                     " rows of %s is compared with every row of the source. Add the key's "
+                     "columns to ON, as t.key = s.key",
+                     c->plan->rows_kept, c->bound->target.name);
+    }
+}
+
 // A MERGE that inserts what it does not find, and looks for it only in some days of the target.
 void fz_change_warn_window(const struct fz_change *c) {
     const struct fz_expr *conjuncts[MAX_CONJUNCTS];
+    warn_nested_loop(c);
     if (c->bound->kind != FZ_STMT_MERGE || !c->has_not_matched || c->bound->on == NULL || c->context->log == NULL) {
         return;
     }
