@@ -8,7 +8,8 @@
 enum { MAX_PATH = 16 };
 
 // Kernel (transform as text, value): the same transform in every row.
-static enum fz_code apply_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err) {
+static enum fz_code apply_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                    struct fz_arena *strings, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
     struct fz_transform transform = {0};
@@ -25,7 +26,8 @@ static enum fz_code apply_transform(const struct fz_column *args, size_t n_args,
             fz_column_set_null(out, i);
             continue;
         }
-        if (result.type->id == FZ_TYPE_STRING || result.type->id == FZ_TYPE_BINARY) { // a prefix of the argument, or bytes of it in `in`
+        if (result.type->id == FZ_TYPE_STRING ||
+            result.type->id == FZ_TYPE_BINARY) { // a prefix of the argument, or bytes of it in `in`
             char *copy = fz_arena_strndup(strings, result.u.bytes.ptr, result.u.bytes.len);
             if (copy == NULL) {
                 rc = fz_fail_nomem(err, result.u.bytes.len);
@@ -40,10 +42,15 @@ out:
     return rc;
 }
 
-static enum fz_code register_transform(struct fz_duck *duck, const struct fz_type *source, const struct fz_type *result, char *name, size_t size, struct fz_err *err) {
+static enum fz_code register_transform(struct fz_duck *duck, const struct fz_type *source, const struct fz_type *result,
+                                       char *name, size_t size, struct fz_err *err) {
     snprintf(name, size, "fz_sort_%d_%d_%d_%d", (int)source->id, source->precision, source->scale, (int)result->id);
-    struct fz_scalar_kernel kernel = {
-        .name = name, .n_args = 2, .args = {fz_type_primitive(FZ_TYPE_STRING), source}, .result = result, .null_in_null_out = true, .run = apply_transform};
+    struct fz_scalar_kernel kernel = {.name = name,
+                                      .n_args = 2,
+                                      .args = {fz_type_primitive(FZ_TYPE_STRING), source},
+                                      .result = result,
+                                      .null_in_null_out = true,
+                                      .run = apply_transform};
     return duck != NULL ? fz_duck_register_kernels(duck, &kernel, 1, err) : FZ_OK;
 }
 
@@ -58,7 +65,8 @@ static size_t find_path(const struct fz_type *type, int32_t id, struct step *pat
         if (type->fields[i].id == id) {
             return depth + 1;
         }
-        size_t n = type->fields[i].type->id == FZ_TYPE_STRUCT ? find_path(type->fields[i].type, id, path, depth + 1) : 0;
+        size_t n =
+            type->fields[i].type->id == FZ_TYPE_STRUCT ? find_path(type->fields[i].type, id, path, depth + 1) : 0;
         if (n > 0) {
             return n;
         }
@@ -76,7 +84,8 @@ static void print_path(struct fz_buf *out, const char *prefix, const struct step
     }
 }
 
-enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *m, const char *prefix, struct fz_buf *out, struct fz_err *err) {
+enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *m, const char *prefix,
+                               struct fz_buf *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_sort_order *order = fz_metadata_sort_order(m, m->default_sort_order_id);
     const struct fz_schema *schema = fz_metadata_current_schema(m);
@@ -86,14 +95,16 @@ enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *m
         struct step path[MAX_PATH];
         size_t n = find_path(schema->type, f->source_id, path, 0);
         const struct fz_type *source = n > 0 ? path[n - 1].field->type : NULL, *result = NULL;
-        if (n == 0 || source->n_fields > 0 || f->transform.kind >= FZ_TRANSFORM_VOID) { // no order here: unsorted, and the file says so
+        if (n == 0 || source->n_fields > 0 ||
+            f->transform.kind >= FZ_TRANSFORM_VOID) { // no order here: unsorted, and the file says so
             if (out->ptr != NULL) {
                 out->len = start;
                 out->ptr[start] = 0;
             }
             return FZ_OK;
         }
-        bool by_source = f->transform.kind == FZ_TRANSFORM_IDENTITY || (f->transform.kind != FZ_TRANSFORM_BUCKET && i + 1 == order->n_fields);
+        bool by_source = f->transform.kind == FZ_TRANSFORM_IDENTITY ||
+                         (f->transform.kind != FZ_TRANSFORM_BUCKET && i + 1 == order->n_fields);
         fz_buf_puts(out, i > 0 ? ", " : "");
         if (by_source) {
             print_path(out, prefix, path, n);

@@ -4,16 +4,24 @@
 #include "base/text.h"
 
 static const struct fz_procedure PROCEDURES[] = {
-    {"rollback_to_snapshot", "table STRING, snapshot_id BIGINT", 2, "previous_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_rollback_to_snapshot},
-    {"rollback_to_timestamp", "table STRING, timestamp TIMESTAMP", 2, "previous_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_rollback_to_timestamp},
-    {"set_current_snapshot", "table STRING, snapshot_id BIGINT, ref STRING", 1, "previous_snapshot_id BIGINT, current_snapshot_id BIGINT",
-     fz_call_set_current_snapshot},
-    {"ancestors_of", "table STRING, snapshot_id BIGINT", 1, "snapshot_id BIGINT, timestamp BIGINT", fz_call_ancestors_of},
-    {"fast_forward", "table STRING, branch STRING, to STRING", 3, "branch_updated STRING, previous_ref BIGINT, updated_ref BIGINT", fz_call_fast_forward},
-    {"cherrypick_snapshot", "table STRING, snapshot_id BIGINT", 2, "source_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_cherrypick_snapshot},
-    {"publish_changes", "table STRING, wap_id STRING", 2, "source_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_publish_changes},
-    {"rewrite_data_files", "table STRING, strategy STRING, sort_order STRING, options MAP<STRING, STRING>, where STRING, branch STRING", 1,
-     "rewritten_data_files_count INT, added_data_files_count INT, rewritten_bytes_count BIGINT, failed_data_files_count INT, removed_delete_files_count INT",
+    {"rollback_to_snapshot", "table STRING, snapshot_id BIGINT", 2,
+     "previous_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_rollback_to_snapshot},
+    {"rollback_to_timestamp", "table STRING, timestamp TIMESTAMP", 2,
+     "previous_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_rollback_to_timestamp},
+    {"set_current_snapshot", "table STRING, snapshot_id BIGINT, ref STRING", 1,
+     "previous_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_set_current_snapshot},
+    {"ancestors_of", "table STRING, snapshot_id BIGINT", 1, "snapshot_id BIGINT, timestamp BIGINT",
+     fz_call_ancestors_of},
+    {"fast_forward", "table STRING, branch STRING, to STRING", 3,
+     "branch_updated STRING, previous_ref BIGINT, updated_ref BIGINT", fz_call_fast_forward},
+    {"cherrypick_snapshot", "table STRING, snapshot_id BIGINT", 2,
+     "source_snapshot_id BIGINT, current_snapshot_id BIGINT", fz_call_cherrypick_snapshot},
+    {"publish_changes", "table STRING, wap_id STRING", 2, "source_snapshot_id BIGINT, current_snapshot_id BIGINT",
+     fz_call_publish_changes},
+    {"rewrite_data_files",
+     "table STRING, strategy STRING, sort_order STRING, options MAP<STRING, STRING>, where STRING, branch STRING", 1,
+     "rewritten_data_files_count INT, added_data_files_count INT, rewritten_bytes_count BIGINT, "
+     "failed_data_files_count INT, removed_delete_files_count INT",
      fz_call_rewrite_data_files},
 };
 
@@ -51,7 +59,8 @@ static const struct fz_procedure *find(struct fz_statement *s, struct fz_ast_nam
             near = PROCEDURES[i].name;
         }
     }
-    fz_fail_cond(err, FZ_NOT_FOUND, "FAILED_TO_LOAD_ROUTINE", "there is no procedure %s; procedures are called as catalog.system.name%s%s", last,
+    fz_fail_cond(err, FZ_NOT_FOUND, "FAILED_TO_LOAD_ROUTINE",
+                 "there is no procedure %s; procedures are called as catalog.system.name%s%s", last,
                  near ? ". Did you mean system." : "", near ? near : "");
     return NULL;
 }
@@ -66,7 +75,8 @@ static int find_param(const struct fz_type *params, const char *name) {
 }
 
 // Which argument expression goes to which parameter. By name or by position; positions come first.
-static enum fz_code match_args(const struct fz_ast_stmt *a, const struct fz_procedure *p, const struct fz_type *params, const struct fz_ast_expr **out, struct fz_err *err) {
+static enum fz_code match_args(const struct fz_ast_stmt *a, const struct fz_procedure *p, const struct fz_type *params,
+                               const struct fz_ast_expr **out, struct fz_err *err) {
     bool named = false;
     for (size_t i = 0; i < a->n_args; i++) {
         const char *name = a->arg_names != NULL ? a->arg_names[i] : NULL;
@@ -75,22 +85,28 @@ static enum fz_code match_args(const struct fz_ast_stmt *a, const struct fz_proc
             named = true;
             at = find_param(params, name);
             if (at < 0) {
-                return fz_fail_cond(err, FZ_INVALID_ARG, "UNRECOGNIZED_PARAMETER_NAME", "procedure %s has no parameter %s; it takes (%s)", p->name, name, p->params);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "UNRECOGNIZED_PARAMETER_NAME",
+                                    "procedure %s has no parameter %s; it takes (%s)", p->name, name, p->params);
             }
         } else if (named) {
-            return fz_fail_cond(err, FZ_INVALID_ARG, "UNEXPECTED_POSITIONAL_ARGUMENT", "procedure %s: an argument without a name follows one with a name", p->name);
+            return fz_fail_cond(err, FZ_INVALID_ARG, "UNEXPECTED_POSITIONAL_ARGUMENT",
+                                "procedure %s: an argument without a name follows one with a name", p->name);
         } else if (i >= params->n_fields) {
-            return fz_fail_cond(err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "procedure %s takes at most %zu arguments: (%s)", p->name, params->n_fields, p->params);
+            return fz_fail_cond(err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                                "procedure %s takes at most %zu arguments: (%s)", p->name, params->n_fields, p->params);
         }
         if (out[at] != NULL) {
-            return fz_fail_cond(err, FZ_INVALID_ARG, "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE", "procedure %s: parameter %s is given twice",
-                                p->name, params->fields[at].name);
+            return fz_fail_cond(err, FZ_INVALID_ARG,
+                                "DUPLICATE_ROUTINE_PARAMETER_ASSIGNMENT.DOUBLE_NAMED_ARGUMENT_REFERENCE",
+                                "procedure %s: parameter %s is given twice", p->name, params->fields[at].name);
         }
         out[at] = a->args[i];
     }
     for (size_t i = 0; i < p->n_required; i++) {
         if (out[i] == NULL) {
-            return fz_fail_cond(err, FZ_NOT_FOUND, "REQUIRED_PARAMETER_NOT_FOUND", "procedure %s needs the parameter %s; it takes (%s)", p->name, params->fields[i].name, p->params);
+            return fz_fail_cond(err, FZ_NOT_FOUND, "REQUIRED_PARAMETER_NOT_FOUND",
+                                "procedure %s needs the parameter %s; it takes (%s)", p->name, params->fields[i].name,
+                                p->params);
         }
     }
     return FZ_OK;
@@ -140,7 +156,8 @@ enum fz_code fz_call(struct fz_statement *s, struct fz_answer *answer, struct fz
     FZ_TRY(find_table(&call, &catalog, err));
     for (size_t i = 0; i < p->n_required; i++) {
         if (call.args[i].is_null) {
-            return fz_fail(err, FZ_INVALID_ARG, "procedure %s: parameter %s may not be NULL", p->name, params->fields[i].name);
+            return fz_fail(err, FZ_INVALID_ARG, "procedure %s: parameter %s may not be NULL", p->name,
+                           params->fields[i].name);
         }
     }
     struct fz_field *fields = fz_arena_memdup(&s->arena, columns->fields, columns->n_fields * sizeof *fields);

@@ -9,7 +9,8 @@
 
 // Kept as table properties, shown in places of their own.
 static bool is_reserved(const char *key) {
-    static const char *const keys[] = {"comment", "location", "provider", "owner", "external", "is_managed_location", "table_type"};
+    static const char *const keys[] = {"comment",   "location", "provider", "owner", "external", "is_managed_location",
+                                       "table_type"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
@@ -18,7 +19,8 @@ static bool is_reserved(const char *key) {
     return false;
 }
 
-static void print_transform(struct fz_buf *b, const struct fz_schema *schema, int32_t source_id, const struct fz_transform *t, bool width_first, struct fz_arena *arena) {
+static void print_transform(struct fz_buf *b, const struct fz_schema *schema, int32_t source_id,
+                            const struct fz_transform *t, bool width_first, struct fz_arena *arena) {
     static const char *const names[] = {"", "bucket", "truncate", "years", "months", "days", "hours", "void"};
     const char *column = fz_schema_name_of(schema, source_id, arena);
     column = column != NULL ? column : "?";
@@ -38,7 +40,8 @@ static int by_key(const void *a, const void *b) {
 }
 
 // The properties Spark shows: the table's own without the reserved ones, and the computed ones, by key.
-static enum fz_code visible_properties(struct fz_statement *s, const struct fz_engine_table *t, struct fz_property **out, size_t *n_out, struct fz_err *err) {
+static enum fz_code visible_properties(struct fz_statement *s, const struct fz_engine_table *t,
+                                       struct fz_property **out, size_t *n_out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_metadata *m = t->metadata;
     const struct fz_schema *schema = fz_metadata_current_schema(m);
@@ -50,8 +53,10 @@ static enum fz_code visible_properties(struct fz_statement *s, const struct fz_e
     if (all == NULL) {
         return fz_fail_nomem(err, (m->n_properties + 5) * sizeof *all);
     }
-    all[n++] = (struct fz_property){"current-snapshot-id", head ? fz_arena_printf(&s->arena, "%" PRId64, head->snapshot_id) : "none"};
-    all[n++] = (struct fz_property){"format", fz_arena_printf(&s->arena, "iceberg/%s", fz_metadata_property(m, "write.format.default", "parquet"))};
+    all[n++] = (struct fz_property){"current-snapshot-id",
+                                    head ? fz_arena_printf(&s->arena, "%" PRId64, head->snapshot_id) : "none"};
+    all[n++] = (struct fz_property){
+        "format", fz_arena_printf(&s->arena, "iceberg/%s", fz_metadata_property(m, "write.format.default", "parquet"))};
     all[n++] = (struct fz_property){"format-version", fz_arena_printf(&s->arena, "%d", m->format_version)};
     for (size_t i = 0; i < schema->n_identifier_field_ids; i++) {
         const char *name = fz_schema_name_of(schema, schema->identifier_field_ids[i], &s->arena);
@@ -65,7 +70,8 @@ static enum fz_code visible_properties(struct fz_statement *s, const struct fz_e
     for (size_t i = 0; order != NULL && i < order->n_fields; i++) {
         fz_buf_puts(&sort, i > 0 ? ", " : "");
         print_transform(&sort, schema, order->fields[i].source_id, &order->fields[i].transform, false, &s->arena);
-        fz_buf_printf(&sort, " %s NULLS %s", order->fields[i].descending ? "DESC" : "ASC", order->fields[i].nulls_last ? "LAST" : "FIRST");
+        fz_buf_printf(&sort, " %s NULLS %s", order->fields[i].descending ? "DESC" : "ASC",
+                      order->fields[i].nulls_last ? "LAST" : "FIRST");
     }
     if (sort.len > 0) {
         FZ_TRY(fz_buf_check(&sort, err));
@@ -119,7 +125,9 @@ enum fz_code fz_show_properties(struct fz_statement *s, struct fz_answer *answer
         }
     }
     if (only != NULL && !found) {
-        FZ_TRY(fz_answer_add(answer, err, only, fz_arena_printf(&s->arena, "Table %s does not have property: %s", full_name(s, t), only), NULL));
+        FZ_TRY(fz_answer_add(answer, err, only,
+                             fz_arena_printf(&s->arena, "Table %s does not have property: %s", full_name(s, t), only),
+                             NULL));
     }
 out:
     return rc;
@@ -242,7 +250,8 @@ out:
     return rc;
 }
 
-static enum fz_code add_column(struct fz_answer *answer, const char *name, const struct fz_type *type, const char *comment, struct fz_err *err) {
+static enum fz_code add_column(struct fz_answer *answer, const char *name, const struct fz_type *type,
+                               const char *comment, struct fz_err *err) {
     struct fz_buf text = {0};
     fz_type_print_sql(&text, type);
     enum fz_code rc = fz_buf_check(&text, err);
@@ -257,7 +266,8 @@ static enum fz_code add_title(struct fz_answer *answer, const char *title, struc
 }
 
 // Identity partitions are listed as columns, all others as numbered parts.
-static enum fz_code add_partitioning(struct fz_statement *s, struct fz_answer *answer, const struct fz_engine_table *t, struct fz_err *err) {
+static enum fz_code add_partitioning(struct fz_statement *s, struct fz_answer *answer, const struct fz_engine_table *t,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf b = {0};
     const struct fz_partition_spec *spec = fz_metadata_spec(t->metadata, t->metadata->default_spec_id);
@@ -280,7 +290,8 @@ static enum fz_code add_partitioning(struct fz_statement *s, struct fz_answer *a
             continue;
         }
         if (as_columns && column != NULL) {
-            FZ_TRY(add_column(answer, fz_schema_name_of(t->schema, f->source_id, &s->arena), column->type, column->doc, err));
+            FZ_TRY(add_column(answer, fz_schema_name_of(t->schema, f->source_id, &s->arena), column->type, column->doc,
+                              err));
             continue;
         }
         char name[32];
@@ -324,10 +335,12 @@ static int64_t estimated_size(const struct fz_type *type) {
     }
 }
 
-static enum fz_code add_details(struct fz_statement *s, struct fz_answer *answer, const struct fz_sql_table *table, struct fz_err *err) {
+static enum fz_code add_details(struct fz_statement *s, struct fz_answer *answer, const struct fz_sql_table *table,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_engine_table *t = table->handle;
-    static const char *const shown[] = {"_spec_id", "_partition", "_file", "_pos", "_deleted", "_row_id", "_last_updated_sequence_number"};
+    static const char *const shown[] = {
+        "_spec_id", "_partition", "_file", "_pos", "_deleted", "_row_id", "_last_updated_sequence_number"};
     struct fz_property *properties;
     size_t n;
     struct fz_buf b = {0};
@@ -377,7 +390,8 @@ out:
 }
 
 // DESCRIBE TABLE t column: name, type and comment under one another.
-static enum fz_code describe_one(struct fz_statement *s, struct fz_answer *answer, const struct fz_field *fields, size_t n, struct fz_err *err) {
+static enum fz_code describe_one(struct fz_statement *s, struct fz_answer *answer, const struct fz_field *fields,
+                                 size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     static const char *const columns[] = {"info_name", "info_value"};
     const struct fz_ast_name *name = &s->ast->column;
@@ -386,10 +400,12 @@ static enum fz_code describe_one(struct fz_statement *s, struct fz_answer *answe
         found = fz_strcasecmp(fields[i].name, name->parts[0]) == 0 ? &fields[i] : NULL;
     }
     if (found == NULL) {
-        return fz_fail_cond(err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "there is no column %s to describe", name->parts[0]);
+        return fz_fail_cond(err, FZ_NOT_FOUND, "UNRESOLVED_COLUMN.WITH_SUGGESTION", "there is no column %s to describe",
+                            name->parts[0]);
     }
     if (name->n > 1) {
-        return fz_fail_cond(err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1060", "DESC TABLE COLUMN does not support nested column %s: name the whole column %s",
+        return fz_fail_cond(err, FZ_INVALID_ARG, "_LEGACY_ERROR_TEMP_1060",
+                            "DESC TABLE COLUMN does not support nested column %s: name the whole column %s",
                             name->parts[name->n - 1], found->name);
     }
     struct fz_buf type = {0};
@@ -406,7 +422,8 @@ out:
 
 static enum fz_code describe_namespace(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    static const char *const info[] = {"info_name", "info_value"}, *const keys[] = {"comment", "location", "owner"}, *const titles[] = {"Comment", "Location", "Owner"};
+    static const char *const info[] = {"info_name", "info_value"}, *const keys[] = {"comment", "location", "owner"},
+                             *const titles[] = {"Comment", "Location", "Owner"};
     struct fz_catalog *catalog;
     struct fz_table_name ns;
     struct fz_property *properties;
@@ -428,7 +445,8 @@ static enum fz_code describe_namespace(struct fz_statement *s, struct fz_answer 
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(properties[i].key, "comment") != 0 && strcmp(properties[i].key, "location") != 0 && strcmp(properties[i].key, "owner") != 0) {
+        if (strcmp(properties[i].key, "comment") != 0 && strcmp(properties[i].key, "location") != 0 &&
+            strcmp(properties[i].key, "owner") != 0) {
             const char *value = fz_setting_is_secret(properties[i].key) ? "*********(redacted)" : properties[i].value;
             fz_buf_printf(&b, "%s(%s,%s)", rest++ > 0 ? ", " : "(", properties[i].key, value);
         }
@@ -443,7 +461,8 @@ out:
     return rc;
 }
 
-static enum fz_code describe_query(struct fz_statement *s, struct fz_answer *answer, const struct fz_ast_query *ast, const char **names, struct fz_err *err) {
+static enum fz_code describe_query(struct fz_statement *s, struct fz_answer *answer, const struct fz_ast_query *ast,
+                                   const char **names, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     static const char *const columns[] = {"col_name", "data_type", "comment"};
     struct fz_sql_query *query;
@@ -454,7 +473,8 @@ static enum fz_code describe_query(struct fz_statement *s, struct fz_answer *ans
     }
     FZ_TRY(fz_answer_begin(s, answer, columns, 3, err));
     for (size_t i = 0; i < query->n_columns; i++) {
-        FZ_TRY(add_column(answer, names ? names[i] : query->columns[i].name, query->columns[i].type, query->columns[i].doc, err));
+        FZ_TRY(add_column(answer, names ? names[i] : query->columns[i].name, query->columns[i].type,
+                          query->columns[i].doc, err));
     }
 out:
     return rc;

@@ -13,16 +13,19 @@ struct evolving {
     struct fz_update updates[2];
 };
 
-static enum fz_code load(struct fz_catalog *base, const struct fz_table_name *name, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code load(struct fz_catalog *base, const struct fz_table_name *name, struct fz_metadata **out,
+                         struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct evolving *c = (struct evolving *)base;
     struct fz_metadata *current = NULL;
     FZ_TRY(c->real->vtable->load(c->real, name, &current, err));
     // The statement's own commit may be in already (an unknown outcome is looked up): its schema is then the current one.
-    bool done = current->current_schema_id != c->schema_id && fz_type_equal(fz_metadata_current_schema(current)->type, c->schema.type, false, true);
+    bool done = current->current_schema_id != c->schema_id &&
+                fz_type_equal(fz_metadata_current_schema(current)->type, c->schema.type, false, true);
     if (!done && (current->current_schema_id != c->schema_id || current->last_column_id != c->last_column_id)) {
-        rc = fz_fail(err, FZ_CONFLICT, "the schema of %s was changed since the statement began (schema %" PRId32 ", now %" PRId32 ")", name->name, c->schema_id,
-                     current->current_schema_id);
+        rc = fz_fail(err, FZ_CONFLICT,
+                     "the schema of %s was changed since the statement began (schema %" PRId32 ", now %" PRId32 ")",
+                     name->name, c->schema_id, current->current_schema_id);
         goto out;
     }
     FZ_TRY(fz_metadata_apply(current, c->updates, 2, fz_now_us() / 1000, out, err));
@@ -31,8 +34,10 @@ out:
     return rc;
 }
 
-static enum fz_code commit(struct fz_catalog *base, const struct fz_table_name *name, const struct fz_requirement *requirements, size_t n_requirements,
-                           const struct fz_update *updates, size_t n_updates, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code commit(struct fz_catalog *base, const struct fz_table_name *name,
+                           const struct fz_requirement *requirements, size_t n_requirements,
+                           const struct fz_update *updates, size_t n_updates, struct fz_metadata **out,
+                           struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct evolving *c = (struct evolving *)base;
     struct fz_requirement *required = fz_calloc(n_requirements + 2, sizeof *required);
@@ -55,7 +60,8 @@ out:
 
 static const struct fz_catalog_vtable EVOLVING = {.type = "evolving", .load = load, .commit = commit};
 
-enum fz_code fz_evolve_target(struct fz_statement *s, const struct fz_sql_table *table, struct fz_change_target *target, struct fz_err *err) {
+enum fz_code fz_evolve_target(struct fz_statement *s, const struct fz_sql_table *table, struct fz_change_target *target,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *evolved = NULL;
     struct evolving *c = FZ_ARENA_NEW(&s->arena, struct evolving);
@@ -63,7 +69,8 @@ enum fz_code fz_evolve_target(struct fz_statement *s, const struct fz_sql_table 
     if (c == NULL || type == NULL) {
         return fz_fail_nomem(err, sizeof *c);
     }
-    c->base = (struct fz_catalog){.vtable = &EVOLVING, .name = target->catalog->name, .warehouse = target->catalog->warehouse};
+    c->base = (struct fz_catalog){
+        .vtable = &EVOLVING, .name = target->catalog->name, .warehouse = target->catalog->warehouse};
     c->real = target->catalog;
     c->schema_id = target->metadata->current_schema_id;
     c->last_column_id = target->metadata->last_column_id;

@@ -7,8 +7,12 @@
 
 // Options that say how the work is split over a cluster or over commits: one process and one commit need none, they are accepted.
 static bool is_without_meaning(const char *key) {
-    static const char *const keys[] = {"max-concurrent-file-group-rewrites", "rewrite-job-order", "partial-progress.enabled", "partial-progress.max-commits",
-                                       "partial-progress.max-failed-commits", "max-file-group-input-files"};
+    static const char *const keys[] = {"max-concurrent-file-group-rewrites",
+                                       "rewrite-job-order",
+                                       "partial-progress.enabled",
+                                       "partial-progress.max-commits",
+                                       "partial-progress.max-failed-commits",
+                                       "max-file-group-input-files"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (strcmp(key, keys[i]) == 0) {
             return true;
@@ -26,16 +30,21 @@ static enum fz_code set_number(const char *key, const char *text, int64_t *out, 
 
 static enum fz_code set_bool(const char *key, const char *text, bool *out, struct fz_err *err) {
     *out = fz_strcasecmp(text, "true") == 0;
-    return *out || fz_strcasecmp(text, "false") == 0 ? FZ_OK : fz_fail(err, FZ_INVALID_ARG, "option %s is '%s': it must be true or false", key, text);
+    return *out || fz_strcasecmp(text, "false") == 0
+               ? FZ_OK
+               : fz_fail(err, FZ_INVALID_ARG, "option %s is '%s': it must be true or false", key, text);
 }
 
 static enum fz_code set_option(const char *key, const char *text, struct fz_rewrite_options *o, struct fz_err *err) {
     struct {
         const char *key;
         int64_t *number;
-    } numbers[] = {{"target-file-size-bytes", &o->target_file_size_bytes}, {"min-file-size-bytes", &o->min_file_size_bytes},
-                   {"max-file-size-bytes", &o->max_file_size_bytes},       {"max-file-group-size-bytes", &o->max_group_size_bytes},
-                   {"min-input-files", &o->min_input_files},               {"delete-file-threshold", &o->delete_file_threshold}};
+    } numbers[] = {{"target-file-size-bytes", &o->target_file_size_bytes},
+                   {"min-file-size-bytes", &o->min_file_size_bytes},
+                   {"max-file-size-bytes", &o->max_file_size_bytes},
+                   {"max-file-group-size-bytes", &o->max_group_size_bytes},
+                   {"min-input-files", &o->min_input_files},
+                   {"delete-file-threshold", &o->delete_file_threshold}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(key, numbers[i].key) == 0) {
             return set_number(key, text, numbers[i].number, err);
@@ -54,13 +63,18 @@ static enum fz_code set_option(const char *key, const char *text, struct fz_rewr
         char *end;
         o->delete_ratio_threshold = strtod(text, &end);
         bool good = *text != 0 && *end == 0 && o->delete_ratio_threshold > 0 && o->delete_ratio_threshold <= 1;
-        return good ? FZ_OK : fz_fail(err, FZ_INVALID_ARG, "'delete-ratio-threshold' is '%s' but must be > 0 and <= 1", text);
+        return good ? FZ_OK
+                    : fz_fail(err, FZ_INVALID_ARG, "'delete-ratio-threshold' is '%s' but must be > 0 and <= 1", text);
     }
-    return is_without_meaning(key) ? FZ_OK : fz_fail(err, FZ_UNSUPPORTED, "Cannot use option %s: it is not supported by rewrite_data_files (bin-pack)", key);
+    return is_without_meaning(key)
+               ? FZ_OK
+               : fz_fail(err, FZ_UNSUPPORTED,
+                         "Cannot use option %s: it is not supported by rewrite_data_files (bin-pack)", key);
 }
 
 // `where`: a condition over the table's columns that pruning understands.
-static enum fz_code bind_where(struct fz_call *call, const struct fz_metadata *m, const char *text, const struct fz_expr **out, struct fz_err *err) {
+static enum fz_code bind_where(struct fz_call *call, const struct fz_metadata *m, const char *text,
+                               const struct fz_expr **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_ast_expr *ast;
     struct fz_sql_env env = fz_statement_env(call->s);
@@ -68,7 +82,10 @@ static enum fz_code bind_where(struct fz_call *call, const struct fz_metadata *m
     FZ_TRY(fz_sql_parse_expr(&call->s->arena, fz_str_of(text), &ast, err));
     FZ_TRY(fz_sql_bind_expr(&call->s->arena, &env, ast, type->fields, type->n_fields, out, err));
     if (!fz_expr_evaluable(*out)) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "where => '%s': only comparisons of columns with constants choose files, combined with AND, OR, NOT, IN and IS NULL", text);
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "where => '%s': only comparisons of columns with constants choose files, combined with AND, OR, "
+                     "NOT, IN and IS NULL",
+                     text);
     }
 out:
     return rc;
@@ -107,7 +124,10 @@ enum fz_code fz_call_rewrite_data_files(struct fz_call *call, struct fz_err *err
         FZ_TRY(bind_where(call, m, where, &request.options.filter, err));
     }
     FZ_TRY(fz_rewrite_data_files(&request, &result, err));
-    FZ_TRY(fz_call_add_numbers(call, (int64_t[]){result.rewritten_files, result.added_files, result.rewritten_bytes, 0, result.removed_delete_files}, 5, err));
+    FZ_TRY(fz_call_add_numbers(
+        call,
+        (int64_t[]){result.rewritten_files, result.added_files, result.rewritten_bytes, 0, result.removed_delete_files},
+        5, err));
 out:
     return rc;
 }

@@ -29,11 +29,12 @@ struct move {
     const char *ref;
     int64_t to;
     int64_t must_be_ancestor_of_head; // -1, or a snapshot that the current head must descend from
-    bool forward;                     // the current head must be an ancestor of `to`
-    int64_t previous;                 // out
+    bool forward; // the current head must be an ancestor of `to`
+    int64_t previous; // out
 };
 
-static enum fz_code build_move(void *ctx, struct fz_arena *arena, struct fz_metadata *current, struct fz_update **updates, size_t *n, struct fz_err *err) {
+static enum fz_code build_move(void *ctx, struct fz_arena *arena, struct fz_metadata *current,
+                               struct fz_update **updates, size_t *n, struct fz_err *err) {
     struct move *move = ctx;
     const struct fz_snapshot_ref *old = fz_metadata_find_ref(current, move->ref);
     int64_t head = old != NULL ? old->snapshot_id : -1;
@@ -43,10 +44,12 @@ static enum fz_code build_move(void *ctx, struct fz_arena *arena, struct fz_meta
         return fz_fail(err, FZ_INVALID_ARG, "Ref %s is a tag, not a branch", move->ref);
     }
     if (move->must_be_ancestor_of_head >= 0 && !is_ancestor(current, head, move->must_be_ancestor_of_head)) {
-        return fz_fail(err, FZ_INVALID_ARG, "Cannot roll back to snapshot, not an ancestor of the current state: %" PRId64, move->to);
+        return fz_fail(err, FZ_INVALID_ARG,
+                       "Cannot roll back to snapshot, not an ancestor of the current state: %" PRId64, move->to);
     }
     if (move->forward && old != NULL && !is_ancestor(current, move->to, head)) {
-        return fz_fail(err, FZ_INVALID_ARG, "Cannot fast-forward: %s is not an ancestor of snapshot %" PRId64, move->ref, move->to);
+        return fz_fail(err, FZ_INVALID_ARG, "Cannot fast-forward: %s is not an ancestor of snapshot %" PRId64,
+                       move->ref, move->to);
     }
     if (head == move->to) {
         return FZ_OK;
@@ -56,7 +59,10 @@ static enum fz_code build_move(void *ctx, struct fz_arena *arena, struct fz_meta
     if (ref == NULL || update == NULL) {
         return fz_fail_nomem(err, sizeof *ref);
     }
-    *ref = old != NULL ? *old : (struct fz_snapshot_ref){.name = move->ref, .min_snapshots_to_keep = -1, .max_snapshot_age_ms = -1, .max_ref_age_ms = -1};
+    *ref = old != NULL
+               ? *old
+               : (struct fz_snapshot_ref){
+                     .name = move->ref, .min_snapshots_to_keep = -1, .max_snapshot_age_ms = -1, .max_ref_age_ms = -1};
     ref->snapshot_id = move->to;
     *update = (struct fz_update){.kind = FZ_UPDATE_SET_SNAPSHOT_REF, .u.ref = ref};
     *updates = update;
@@ -84,7 +90,9 @@ out:
 }
 
 static enum fz_code require_snapshot(const struct fz_metadata *m, int64_t id, const char *what, struct fz_err *err) {
-    return fz_metadata_snapshot(m, id) != NULL ? FZ_OK : fz_fail(err, FZ_NOT_FOUND, "Cannot %s unknown snapshot id: %" PRId64, what, id);
+    return fz_metadata_snapshot(m, id) != NULL
+               ? FZ_OK
+               : fz_fail(err, FZ_NOT_FOUND, "Cannot %s unknown snapshot id: %" PRId64, what, id);
 }
 
 enum fz_code fz_call_rollback_to_snapshot(struct fz_call *call, struct fz_err *err) {
@@ -174,7 +182,9 @@ enum fz_code fz_call_fast_forward(struct fz_call *call, struct fz_err *err) {
     }
     struct move move = {.ref = branch, .to = target->snapshot_id, .must_be_ancestor_of_head = -1, .forward = true};
     FZ_TRY(fz_commit_updates(call->catalog, &call->table, build_move, &move, &done, err));
-    struct fz_value values[3] = {{.type = call->rows->fields[0].type}, {.type = call->rows->fields[1].type, .is_null = move.previous < 0}, {.type = call->rows->fields[2].type}};
+    struct fz_value values[3] = {{.type = call->rows->fields[0].type},
+                                 {.type = call->rows->fields[1].type, .is_null = move.previous < 0},
+                                 {.type = call->rows->fields[2].type}};
     values[0].u.bytes = fz_str_of(fz_arena_strdup(&call->rows->arena, branch));
     values[1].u.i64 = move.previous;
     values[2].u.i64 = move.to;
@@ -185,7 +195,8 @@ out:
 }
 
 // A snapshot is picked once: not when it, its copy, or its write-audit-publish id is in the history of main.
-static enum fz_code check_not_picked(const struct fz_metadata *m, const struct fz_snapshot *source, const char *wap_id, struct fz_err *err) {
+static enum fz_code check_not_picked(const struct fz_metadata *m, const struct fz_snapshot *source, const char *wap_id,
+                                     struct fz_err *err) {
     char id[32];
     snprintf(id, sizeof id, "%" PRId64, source->snapshot_id);
     int64_t at = m->current_snapshot_id;
@@ -194,19 +205,24 @@ static enum fz_code check_not_picked(const struct fz_metadata *m, const struct f
         if (s == NULL) {
             break;
         }
-        const char *published = fz_snapshot_summary(s, "published-wap-id"), *staged = fz_snapshot_summary(s, "wap.id"), *from = fz_snapshot_summary(s, "source-snapshot-id");
-        if (wap_id != NULL && ((published != NULL && strcmp(published, wap_id) == 0) || (staged != NULL && strcmp(staged, wap_id) == 0))) {
-            return fz_fail(err, FZ_INVALID_ARG, "Duplicate request to cherry pick wap id that was published already: %s", wap_id);
+        const char *published = fz_snapshot_summary(s, "published-wap-id"), *staged = fz_snapshot_summary(s, "wap.id"),
+                   *from = fz_snapshot_summary(s, "source-snapshot-id");
+        if (wap_id != NULL && ((published != NULL && strcmp(published, wap_id) == 0) ||
+                               (staged != NULL && strcmp(staged, wap_id) == 0))) {
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "Duplicate request to cherry pick wap id that was published already: %s", wap_id);
         }
         if (at == source->snapshot_id || (from != NULL && strcmp(from, id) == 0)) {
-            return fz_fail(err, FZ_INVALID_ARG, "Cannot cherrypick snapshot %s: already picked to create ancestor %" PRId64, id, at);
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "Cannot cherrypick snapshot %s: already picked to create ancestor %" PRId64, id, at);
         }
     }
     return FZ_OK;
 }
 
 // The files that `source` added, as a new append on main.
-static enum fz_code append_again(struct fz_call *call, struct fz_metadata *m, const struct fz_snapshot *source, const char *wap_id, int64_t *out, struct fz_err *err) {
+static enum fz_code append_again(struct fz_call *call, struct fz_metadata *m, const struct fz_snapshot *source,
+                                 const char *wap_id, int64_t *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_manifest_entry *entries;
     struct fz_commit_result result = {0};
@@ -246,7 +262,8 @@ out:
     return rc;
 }
 
-static enum fz_code pick(struct fz_call *call, struct fz_metadata *m, const struct fz_snapshot *source, struct fz_err *err) {
+static enum fz_code pick(struct fz_call *call, struct fz_metadata *m, const struct fz_snapshot *source,
+                         struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *done = NULL;
     const char *wap_id = fz_snapshot_summary(source, "wap.id");
@@ -258,7 +275,9 @@ static enum fz_code pick(struct fz_call *call, struct fz_metadata *m, const stru
     } else if (source->operation != NULL && strcmp(source->operation, "append") == 0) {
         FZ_TRY(append_again(call, m, source, wap_id, &current, err));
     } else {
-        rc = fz_fail(err, FZ_INVALID_ARG, "Cannot cherry-pick snapshot %" PRId64 ": not append or fast-forward. Its parent must be the current snapshot of main",
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "Cannot cherry-pick snapshot %" PRId64
+                     ": not append or fast-forward. Its parent must be the current snapshot of main",
                      source->snapshot_id);
         goto out;
     }
@@ -296,7 +315,8 @@ enum fz_code fz_call_publish_changes(struct fz_call *call, struct fz_err *err) {
             continue;
         }
         if (source != NULL) {
-            return fz_fail(err, FZ_INVALID_ARG, "Cannot apply non-unique WAP ID. Found multiple snapshots with WAP ID '%s'", wap_id);
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "Cannot apply non-unique WAP ID. Found multiple snapshots with WAP ID '%s'", wap_id);
         }
         source = &m->snapshots[i];
     }

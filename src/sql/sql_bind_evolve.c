@@ -46,7 +46,8 @@ static bool same_path(const struct path *a, const struct path *b, size_t n) {
 }
 
 // The path of an assignment's left side, which may name a column that is not there yet.
-static enum fz_code path_of_key(fz_binder *b, struct fz_sql_scope *target, const struct fz_ast_name *key, struct path *out) {
+static enum fz_code path_of_key(fz_binder *b, struct fz_sql_scope *target, const struct fz_ast_name *key,
+                                struct path *out) {
     const struct fz_expr *known = NULL;
     struct fz_err ignored = FZ_ERR_INIT, *err = b->err;
     b->err = &ignored;
@@ -57,14 +58,18 @@ static enum fz_code path_of_key(fz_binder *b, struct fz_sql_scope *target, const
         path_of_expr(known, out);
         return FZ_OK;
     }
-    size_t skip = key->n > 1 && target->n > 0 && target->cols[0].qualifier != NULL && fz_strcasecmp(key->parts[0], target->cols[0].qualifier) == 0 ? 1 : 0;
+    size_t skip = key->n > 1 && target->n > 0 && target->cols[0].qualifier != NULL &&
+                          fz_strcasecmp(key->parts[0], target->cols[0].qualifier) == 0
+                      ? 1
+                      : 0;
     for (size_t i = skip; i < key->n && out->n < MAX_PATH; i++) {
         out->names[out->n++] = key->parts[i];
     }
     return FZ_OK;
 }
 
-static enum fz_code collect(struct evolution *ev, const struct fz_ast_stmt *stmt, struct fz_sql_scope *target, struct fz_sql_scope *source) {
+static enum fz_code collect(struct evolution *ev, const struct fz_ast_stmt *stmt, struct fz_sql_scope *target,
+                            struct fz_sql_scope *source) {
     fz_binder *b = ev->b;
     size_t cap = 0;
     for (size_t i = 0; i < stmt->n_clauses; i++) {
@@ -93,7 +98,11 @@ static enum fz_code collect(struct evolution *ev, const struct fz_ast_stmt *stmt
     return FZ_OK;
 }
 
-enum wanted { WANT_NOTHING, WANT_SOME, WANT_ALL }; // of a source field: none, what its assigned or starred children ask for, the whole
+enum wanted {
+    WANT_NOTHING,
+    WANT_SOME,
+    WANT_ALL
+}; // of a source field: none, what its assigned or starred children ask for, the whole
 
 static enum wanted wanted(const struct evolution *ev, const struct path *at, bool is_struct) {
     bool below = false;
@@ -113,12 +122,14 @@ static enum wanted wanted(const struct evolution *ev, const struct path *at, boo
 }
 
 // A source type as a new column's: fresh ids, everything optional, small integers as int.
-static enum fz_code fresh(struct evolution *ev, const struct fz_type *type, const char *column, const struct fz_type **out) {
+static enum fz_code fresh(struct evolution *ev, const struct fz_type *type, const char *column,
+                          const struct fz_type **out) {
     fz_binder *b = ev->b;
     if (type->n_fields == 0) {
         if (fz_sql_is_null(type) || type->id >= FZ_TYPE_INTERVAL_DT) {
-            return fz_fail_cond(b->err, FZ_UNSUPPORTED, "", "the new column `%s` would have the type %s, which the table cannot hold: cast it", column,
-                                fz_sql_type_text(b->arena, type));
+            return fz_fail_cond(b->err, FZ_UNSUPPORTED, "",
+                                "the new column `%s` would have the type %s, which the table cannot hold: cast it",
+                                column, fz_sql_type_text(b->arena, type));
         }
         *out = type->id == FZ_TYPE_BYTE || type->id == FZ_TYPE_SHORT ? fz_sql_type(FZ_TYPE_INT) : type;
         return FZ_OK;
@@ -143,13 +154,17 @@ static enum fz_code fresh(struct evolution *ev, const struct fz_type *type, cons
 }
 
 static bool grows(const struct fz_type *from, const struct fz_type *to) {
-    return (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) || (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
-           (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && from->scale == to->scale && from->precision < to->precision);
+    return (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) ||
+           (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
+           (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && from->scale == to->scale &&
+            from->precision < to->precision);
 }
 
-static enum fz_code evolve_type(struct evolution *ev, const struct fz_type *type, const struct fz_type *source, struct path *at, bool all, const struct fz_type **out);
+static enum fz_code evolve_type(struct evolution *ev, const struct fz_type *type, const struct fz_type *source,
+                                struct path *at, bool all, const struct fz_type **out);
 
-static enum fz_code evolve_fields(struct evolution *ev, const struct fz_field *old, size_t n_old, const struct fz_field *source, size_t n_source, struct path *at, bool all,
+static enum fz_code evolve_fields(struct evolution *ev, const struct fz_field *old, size_t n_old,
+                                  const struct fz_field *source, size_t n_source, struct path *at, bool all,
                                   struct fz_field **out, size_t *n_out) {
     fz_binder *b = ev->b;
     struct fz_field *fields;
@@ -192,7 +207,8 @@ static enum fz_code evolve_fields(struct evolution *ev, const struct fz_field *o
     return FZ_OK;
 }
 
-static enum fz_code evolve_type(struct evolution *ev, const struct fz_type *type, const struct fz_type *source, struct path *at, bool all, const struct fz_type **out) {
+static enum fz_code evolve_type(struct evolution *ev, const struct fz_type *type, const struct fz_type *source,
+                                struct path *at, bool all, const struct fz_type **out) {
     fz_binder *b = ev->b;
     *out = type;
     if (type->id != source->id || type->n_fields == 0) {
@@ -208,7 +224,8 @@ static enum fz_code evolve_type(struct evolution *ev, const struct fz_type *type
     FZ_SOME(b, copy);
     struct fz_field *fields;
     if (type->id == FZ_TYPE_STRUCT) {
-        FZ_RET(evolve_fields(ev, type->fields, type->n_fields, source->fields, source->n_fields, at, all, &fields, &copy->n_fields));
+        FZ_RET(evolve_fields(ev, type->fields, type->n_fields, source->fields, source->n_fields, at, all, &fields,
+                             &copy->n_fields));
     } else { // the element of a list, key and value of a map
         FZ_ALLOC(b, fields, struct fz_field, type->n_fields);
         memcpy(fields, type->fields, type->n_fields * sizeof *fields);
@@ -224,8 +241,8 @@ static enum fz_code evolve_type(struct evolution *ev, const struct fz_type *type
     return FZ_OK;
 }
 
-enum fz_code fz_bind_evolve(fz_binder *b, const struct fz_ast_stmt *stmt, struct fz_sql_scope *target_scope, struct fz_sql_scope *source, struct fz_sql_table *target,
-                            bool *changed) {
+enum fz_code fz_bind_evolve(fz_binder *b, const struct fz_ast_stmt *stmt, struct fz_sql_scope *target_scope,
+                            struct fz_sql_scope *source, struct fz_sql_table *target, bool *changed) {
     struct evolution ev = {.b = b, .last_id = target->last_column_id};
     struct fz_field *columns, *fields;
     size_t n = 0;

@@ -29,7 +29,9 @@ struct rewriter {
 static void fill_defaults(struct rewriter *r) {
     struct fz_rewrite_options *o = &r->o;
     int64_t target = fz_metadata_property_i64(r->metadata, "write.target-file-size-bytes", 512 << 20);
-    o->target_file_size_bytes = o->target_file_size_bytes > 0 ? o->target_file_size_bytes : target > 0 ? target : 512 << 20;
+    o->target_file_size_bytes = o->target_file_size_bytes > 0 ? o->target_file_size_bytes
+                                : target > 0                  ? target
+                                                              : 512 << 20;
     o->min_file_size_bytes = o->min_file_size_bytes > 0 ? o->min_file_size_bytes : o->target_file_size_bytes / 4 * 3;
     o->max_file_size_bytes = o->max_file_size_bytes > 0 ? o->max_file_size_bytes : o->target_file_size_bytes / 5 * 9;
     o->max_group_size_bytes = o->max_group_size_bytes > 0 ? o->max_group_size_bytes : (int64_t)100 << 30;
@@ -67,7 +69,8 @@ static bool many_deletes(const struct rewriter *r, const struct fz_scan_file *fi
 
 static bool is_candidate(const struct rewriter *r, const struct fz_scan_file *file) {
     int64_t size = file->entry->file.file_size_in_bytes;
-    return r->o.rewrite_all || size < r->o.min_file_size_bytes || size > r->o.max_file_size_bytes || many_deletes(r, file);
+    return r->o.rewrite_all || size < r->o.min_file_size_bytes || size > r->o.max_file_size_bytes ||
+           many_deletes(r, file);
 }
 
 // Files of one partition belong together; those of an older spec form one group.
@@ -77,7 +80,9 @@ static int compare_groups(const struct rewriter *r, size_t a, size_t b) {
     if (old_x != old_y) {
         return old_x ? 1 : -1;
     }
-    return old_x || x->partition.u.nested.n == 0 || fz_value_equal(&x->partition, &y->partition) ? 0 : fz_value_compare(&x->partition, &y->partition);
+    return old_x || x->partition.u.nested.n == 0 || fz_value_equal(&x->partition, &y->partition)
+               ? 0
+               : fz_value_compare(&x->partition, &y->partition);
 }
 
 struct sort_item {
@@ -113,7 +118,8 @@ static enum fz_code list_candidates(struct rewriter *r, struct fz_err *err) {
 
 // A bin of files is worth it when it has enough files, enough bytes for a full file of its own, or a file with many deletes.
 static bool worth_it(const struct rewriter *r, const size_t *files, size_t n, int64_t bytes) {
-    if (r->o.rewrite_all || (n > 1 && (int64_t)n >= r->o.min_input_files) || (n > 1 && bytes > r->o.target_file_size_bytes)) {
+    if (r->o.rewrite_all || (n > 1 && (int64_t)n >= r->o.min_input_files) ||
+        (n > 1 && bytes > r->o.target_file_size_bytes)) {
         return true;
     }
     for (size_t i = 0; i < n; i++) {
@@ -143,7 +149,8 @@ static enum fz_code rewrite_bin(struct rewriter *r, const size_t *files, size_t 
     if (lineage) { // rows keep their ids and the age of their last change
         const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
         fields[n_columns] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
-        fields[n_columns + 1] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
+        fields[n_columns + 1] = (struct fz_field){
+            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
     }
     for (size_t i = 0; i < n_fields; i++) {
         columns[i] = i;
@@ -276,7 +283,8 @@ static enum fz_code commit(struct rewriter *r, struct fz_rewrite_result *result,
     return rc;
 }
 
-enum fz_code fz_rewrite_data_files(const struct fz_rewrite_request *request, struct fz_rewrite_result *out, struct fz_err *err) {
+enum fz_code fz_rewrite_data_files(const struct fz_rewrite_request *request, struct fz_rewrite_result *out,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct rewriter r = {.request = request, .o = request->options, .metadata = request->metadata};
     struct fz_rewrite_result result = {.snapshot_id = -1};

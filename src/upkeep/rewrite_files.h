@@ -12,9 +12,9 @@ struct fz_rewrite_options { // zero or negative: Iceberg's default
     int64_t delete_file_threshold;
     double delete_ratio_threshold;
     bool rewrite_all;
-    bool keep_new_sequence_number;  // use-starting-sequence-number = false
-    const struct fz_expr *filter;   // files that may hold such rows; NULL: all
-    const char *branch;             // NULL: main
+    bool keep_new_sequence_number; // use-starting-sequence-number = false
+    const struct fz_expr *filter; // files that may hold such rows; NULL: all
+    const char *branch; // NULL: main
 };
 struct fz_rewrite_request {
     struct fz_catalog *catalog;
@@ -30,6 +30,7 @@ struct fz_rewrite_result {
     int64_t snapshot_id; // -1: nothing was worth rewriting, nothing was committed
 };
 // CONFLICT when a rewritten file was changed meanwhile. Nothing is left behind on failure, unless the outcome is unknown.
-enum fz_code fz_rewrite_data_files(const struct fz_rewrite_request *request, struct fz_rewrite_result *out, struct fz_err *err);
+enum fz_code fz_rewrite_data_files(const struct fz_rewrite_request *request, struct fz_rewrite_result *out,
+                                   struct fz_err *err);
 
 #endif
