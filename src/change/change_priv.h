@@ -62,7 +62,6 @@ enum { FZ_SINK_ACTION, FZ_SINK_FILE_IX, FZ_SINK_POS, FZ_SINK_ROW_ID /* or the fi
 enum fz_code fz_change_put_plan(struct fz_change *c, struct fz_buf *out, struct fz_err *err);
 void fz_change_put_run(struct fz_change *c, bool first, struct fz_buf *out);
 void fz_change_warn_window(const struct fz_change *c);
-void fz_change_warn_nested_loop(const struct fz_change *c);
 // source.c: the source query runs exactly once, into the temporary table fz_src (columns c0 = true, c1..cn).
 enum fz_code fz_change_load_source(struct fz_change *c, struct fz_err *err);
 // From ON: what target rows can match at all. Uses min/max and small key sets of the source.
