@@ -454,7 +454,7 @@ def main():
     ap.add_argument("--print", action="store_true", help="print the statements of --case and stop")
     ap.add_argument("--max-failures", type=int, default=20)
     ap.add_argument("--work", help="scratch folder")
-    ap.add_argument("-v", action="store_true", help="print the ALTERs that were refused")
+    ap.add_argument("-v", action="store_true", help="progress, and the ALTERs that were refused")
     args = ap.parse_args()
     args.frazil = os.path.abspath(args.frazil)
     numbers = range(args.count) if args.case is None else [args.case]
@@ -477,6 +477,8 @@ def main():
                     print(problem, flush=True)
                 else:
                     passed[0] += 1
+                if args.v and (passed[0] + len(failures)) % 100 == 0:
+                    print(f"{passed[0]} passed, {len(failures)} failed so far", file=sys.stderr, flush=True)
         worker.drop()
 
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
