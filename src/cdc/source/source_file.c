@@ -2,6 +2,7 @@
 #include "cdc/source/source_file.h"
 
 #include <glob.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
@@ -13,6 +14,16 @@ struct source_path {
     int64_t done; // bytes of uncompressed text that were given out
     int64_t size_seen; // of the file when its end was reached; it is read again when it has grown
 };
+// The offsets of one partition that were read in this run, as ascending ranges: one, unless the topic has gaps (compaction).
+struct offset_range {
+    int64_t from, to;
+};
+struct seen_offsets {
+    struct offset_range *ranges;
+    size_t n, cap;
+};
+enum { MAX_RANGES = 1 << 20 };
+
 struct file_source {
     struct fz_cdc_source base;
     struct fz_source_file_options options;
@@ -21,10 +32,37 @@ struct file_source {
     struct fz_line_reader *reader;
     int64_t size_at_open;
     struct fz_map topics; // text -> interned text
+    struct fz_map seen; // stream key -> struct seen_offsets
     struct fz_arena scratch;
     struct fz_buf key;
     bool told_incomplete;
 };
+
+// Names in order, with runs of digits as numbers: part-2 before part-10.
+static int compare_paths(const void *x, const void *y) {
+    const char *a = *(char *const *)x, *b = *(char *const *)y;
+    const char *const whole_a = a, *const whole_b = b;
+    while (*a != 0 && *b != 0) {
+        if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
+            a += strspn(a, "0");
+            b += strspn(b, "0");
+            size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
+            int c = n != m ? (n < m ? -1 : 1) : memcmp(a, b, n);
+            if (c != 0) {
+                return c;
+            }
+            a += n;
+            b += m;
+        } else if (*a != *b) {
+            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    int c = (*a != 0) - (*b != 0);
+    return c != 0 ? c : strcmp(whole_a, whole_b);
+}
 
 static enum fz_code list_files(struct file_source *s, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -33,6 +71,9 @@ static enum fz_code list_files(struct file_source *s, struct fz_err *err) {
     if (status != 0 && status != GLOB_NOMATCH) {
         rc = fz_fail(err, FZ_IO, "listing %s failed", s->options.pattern);
         goto out;
+    }
+    if (found.gl_pathc > 1) {
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_paths);
     }
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];
@@ -182,6 +223,58 @@ static enum fz_code read_wrapped(struct file_source *s, struct fz_str line, stru
     return FZ_OK;
 }
 
+// Adds a record's offset. One below the highest so far was read already (delivered twice) or is out of order: its position can never be
+// reached again once the higher one is committed, so it would be lost without a word.
+static enum fz_code see_offset(struct file_source *s, const char *path, const struct fz_cdc_position *at,
+                               struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_map_entry *entry;
+    bool added;
+    fz_cdc_stream_key(&s->key, at->topic, at->partition);
+    FZ_TRY(fz_buf_check(&s->key, err));
+    FZ_TRY(fz_map_put(&s->seen, (struct fz_str){s->key.ptr, s->key.len}, &entry, &added, err));
+    if (added) {
+        struct seen_offsets *fresh;
+        entry->value.ptr = NULL;
+        FZ_NEW(fresh, err);
+        entry->value.ptr = fresh;
+    }
+    struct seen_offsets *seen = entry->value.ptr;
+    struct offset_range *last = seen->n > 0 ? &seen->ranges[seen->n - 1] : NULL;
+    if (last != NULL && at->offset == last->to) {
+        last->to++;
+        goto out;
+    }
+    if (last == NULL || at->offset > last->to) {
+        if (seen->n == MAX_RANGES) { // the oldest half counts as read
+            memmove(seen->ranges, seen->ranges + MAX_RANGES / 2, (MAX_RANGES / 2) * sizeof *seen->ranges);
+            seen->n = MAX_RANGES / 2;
+            seen->ranges[0].from = INT64_MIN;
+        }
+        FZ_TRY(fz_grow((void **)&seen->ranges, &seen->cap, seen->n + 1, sizeof *seen->ranges, err));
+        seen->ranges[seen->n++] = (struct offset_range){at->offset, at->offset + 1};
+        goto out;
+    }
+    size_t low = 0, high = seen->n; // the first range that ends behind the offset
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (seen->ranges[middle].to <= at->offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < seen->n && at->offset < seen->ranges[low].from) {
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "%s: topic %s, partition %d: offset %lld comes after offset %lld; the records of a partition must "
+                     "be in the order of "
+                     "their offsets, over all files in the order of their names (part-2 before part-10)",
+                     path, at->topic, (int)at->partition, (long long)at->offset, (long long)last->to - 1);
+    }
+out:
+    return rc;
+}
+
 static bool is_blank(struct fz_str line) {
     for (size_t i = 0; i < line.len; i++) {
         if (line.ptr[i] != ' ' && line.ptr[i] != '\t') {
@@ -228,6 +321,8 @@ static enum fz_code read_line(struct file_source *s, struct source_path *p, stru
         if (out->bad_reason == NULL &&
             out->position.offset < start_offset(s, out->position.topic, out->position.partition)) {
             *found = false;
+        } else if (out->bad_reason == NULL) {
+            FZ_TRY(see_offset(s, p->path, &out->position, err));
         }
     } else {
         out->value = line;
@@ -275,6 +370,14 @@ static void source_free(struct fz_cdc_source *source) {
     fz_line_reader_close(s->reader);
     fz_free(s->paths);
     fz_map_dispose(&s->topics);
+    for (struct fz_map_entry *e = NULL; (e = fz_map_next(&s->seen, e)) != NULL;) {
+        struct seen_offsets *seen = e->value.ptr;
+        if (seen != NULL) {
+            fz_free(seen->ranges);
+            fz_free(seen);
+        }
+    }
+    fz_map_dispose(&s->seen);
     fz_buf_dispose(&s->key);
     fz_arena_dispose(&s->scratch);
     fz_free(s);
