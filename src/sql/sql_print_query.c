@@ -18,6 +18,57 @@ static void print_name(struct fz_buf *out, const char *name) {
     fz_buf_putc(out, '"');
 }
 
+static bool has_struct(const struct fz_type *t) {
+    for (size_t i = 0; i < t->n_fields; i++) {
+        if (t->id == FZ_TYPE_STRUCT || has_struct(t->fields[i].type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A value of a file as our type. DuckDB casts structs by the names of their fields, and ours are called f1..fn: structs are taken
+// apart and packed again.
+static void print_file_value(struct fz_buf *out, const char *value, const struct fz_type *t, int depth) {
+    if (!has_struct(t)) {
+        fz_buf_printf(out, "CAST(%s AS ", value);
+        fz_duck_type_print(out, t);
+        fz_buf_putc(out, ')');
+        return;
+    }
+    fz_buf_printf(out, "CASE WHEN %s IS NULL THEN NULL ELSE ", value);
+    struct fz_buf inner = {0};
+    if (t->id == FZ_TYPE_STRUCT) {
+        for (size_t i = 0; i < t->n_fields; i++) {
+            fz_buf_printf(out, "%sf%zu := ", i ? ", " : "struct_pack(", i + 1);
+            inner.len = 0;
+            fz_buf_printf(&inner, "struct_extract(%s, ", value);
+            fz_print_string(&inner, fz_str_of(t->fields[i].name));
+            fz_buf_putc(&inner, ')');
+            print_file_value(out, inner.ptr, t->fields[i].type, depth + 1);
+        }
+        fz_buf_putc(out, ')');
+    } else if (t->id == FZ_TYPE_LIST) {
+        fz_buf_printf(&inner, "x%d", depth);
+        fz_buf_printf(out, "list_transform(%s, lambda x%d: ", value, depth);
+        print_file_value(out, inner.ptr, t->fields[0].type, depth + 1);
+        fz_buf_putc(out, ')');
+    } else {
+        fz_buf_printf(out, "map_from_entries(list_transform(map_entries(%s), lambda x%d: struct_pack(k := ", value,
+                      depth);
+        fz_buf_printf(&inner, "x%d.key", depth);
+        print_file_value(out, inner.ptr, t->fields[0].type, depth + 1);
+        fz_buf_puts(out, ", v := ");
+        inner.len = 0;
+        fz_buf_printf(&inner, "x%d.value", depth);
+        print_file_value(out, inner.ptr, t->fields[1].type, depth + 1);
+        fz_buf_puts(out, ")))");
+    }
+    fz_buf_puts(out, " END");
+    out->failed |= inner.failed;
+    fz_buf_dispose(&inner);
+}
+
 static void print_scan(struct fz_buf *out, const struct fz_sql_scan *scan) {
     if (scan->table.duck_relation == NULL) {
         fz_buf_printf(out, "fz_scan(%lld)", (long long)scan->registered_id);
@@ -26,11 +77,12 @@ static void print_scan(struct fz_buf *out, const struct fz_sql_scan *scan) {
     fz_buf_puts(out, "(SELECT ");
     for (size_t i = 0; i < scan->n_columns; i++) {
         const struct fz_field *f = &scan->columns[i];
-        fz_buf_puts(out, i ? ", CAST(" : "CAST(");
-        print_name(out, f->name);
-        fz_buf_puts(out, " AS ");
-        fz_duck_type_print(out, f->type);
-        fz_buf_printf(out, ") AS c%d", (int)f->id);
+        struct fz_buf name = {0};
+        print_name(&name, f->name);
+        fz_buf_puts(out, i ? ", " : "");
+        print_file_value(out, name.ptr, f->type, 0);
+        fz_buf_printf(out, " AS c%d", (int)f->id);
+        fz_buf_dispose(&name);
     }
     fz_buf_printf(out, " FROM %s)", scan->table.duck_relation);
 }
