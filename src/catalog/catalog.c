@@ -86,6 +86,22 @@ char *fz_catalog_path(struct fz_arena *arena, const char *root, const struct fz_
     return out;
 }
 
+// Names become folders: one that leads out of its own would write over the files of others.
+static enum fz_code check_path_part(const char *part, struct fz_err *err) {
+    for (const char *p = part;; p++) {
+        size_t len = strcspn(p, "/\\");
+        if (len == 0 || (len <= 2 && strncmp(p, "..", len) == 0)) {
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "'%s' cannot be the name of a folder; choose another name, or give the table a LOCATION",
+                           part);
+        }
+        p += len;
+        if (*p == 0) {
+            return FZ_OK;
+        }
+    }
+}
+
 enum fz_code fz_catalog_default_location(struct fz_catalog *catalog, const struct fz_table_name *name,
                                          struct fz_arena *arena, const char **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -94,6 +110,10 @@ enum fz_code fz_catalog_default_location(struct fz_catalog *catalog, const struc
     struct fz_property *properties = NULL;
     size_t n = 0;
     const char *location = NULL;
+    for (size_t i = 0; i < name->n_levels; i++) {
+        FZ_TRY(check_path_part(name->levels[i], err));
+    }
+    FZ_TRY(check_path_part(name->name, err));
     if (name->n_levels > 0) {
         FZ_TRY(catalog->vtable->namespace_exists(catalog, &ns, &exists, err));
     }

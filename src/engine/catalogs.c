@@ -38,8 +38,76 @@ static const char *type_of_class(const char *impl) {
     return impl;
 }
 
+// Keys of a catalog that mean something to frazil or to Spark and Iceberg; a last '*' stands for anything.
+static const char *const KNOWN_KEYS[] = {
+    "type",
+    "catalog-impl",
+    "uri",
+    "warehouse",
+    "io-impl",
+    "clients",
+    "cache-enabled",
+    "default-namespace",
+    "lock-impl",
+    "metrics-reporter-impl",
+    "credential",
+    "token",
+    "scope",
+    "prefix",
+    "user",
+    "app-id",
+    "adls.*",
+    "cache.*",
+    "client.*",
+    "dynamodb.*",
+    "encryption.*",
+    "gcs.*",
+    "glue.*",
+    "hadoop.*",
+    "header.*",
+    "http-client.*",
+    "jdbc.*",
+    "list-all-tables",
+    "lock.*",
+    "oauth2-server-uri",
+    "rest.*",
+    "rest-*",
+    "s3.*",
+    "table-default.*",
+    "table-override.*",
+    "token-*",
+    "unique-table-location",
+    "use-nullable-query-schema",
+    "view-default.*",
+    "view-override.*",
+};
+
+static void warn_of_unknown_key(struct fz_engine *e, const char *catalog, const char *key) {
+    const char *nearest = NULL;
+    size_t distance = strlen(key) / 2 + 1;
+    for (size_t i = 0; i < sizeof KNOWN_KEYS / sizeof *KNOWN_KEYS; i++) {
+        const char *known = KNOWN_KEYS[i];
+        size_t len = strlen(known);
+        if (known[len - 1] == '*' ? strncmp(key, known, len - 1) == 0 : strcmp(key, known) == 0) {
+            return;
+        }
+        size_t d = fz_edit_distance(fz_str_of(key), fz_str_of(known));
+        if (d < distance && known[len - 1] != '*') {
+            distance = d;
+            nearest = known;
+        }
+    }
+    if (nearest != NULL) {
+        fz_log_write(&e->log, 1, "unknown key spark.sql.catalog.%s.%s; did you mean spark.sql.catalog.%s.%s?", catalog,
+                     key, catalog, nearest);
+    } else {
+        fz_log_write(&e->log, 1, "unknown key spark.sql.catalog.%s.%s; it has no effect", catalog, key);
+    }
+}
+
 // All keys below spark.sql.catalog.NAME. as properties; borrowed from the settings.
-static enum fz_code collect_properties(struct fz_engine *e, struct fz_arena *arena, const char *name, struct fz_property **out, size_t *n, struct fz_err *err) {
+static enum fz_code collect_properties(struct fz_engine *e, struct fz_arena *arena, const char *name,
+                                       struct fz_property **out, size_t *n, struct fz_err *err) {
     char prefix[256];
     int len = snprintf(prefix, sizeof prefix, "spark.sql.catalog.%s.", name);
     struct fz_property *items = fz_arena_array(arena, e->settings.n_live + 1, sizeof *items);
@@ -50,6 +118,7 @@ static enum fz_code collect_properties(struct fz_engine *e, struct fz_arena *are
     for (struct fz_map_entry *entry = NULL; (entry = fz_map_next(&e->settings, entry)) != NULL;) {
         if (entry->key.len > (size_t)len && memcmp(entry->key.ptr, prefix, (size_t)len) == 0) {
             items[(*n)++] = (struct fz_property){entry->key.ptr + len, entry->value.ptr};
+            warn_of_unknown_key(e, name, entry->key.ptr + len);
         }
     }
     *out = items;
@@ -77,13 +146,21 @@ static enum fz_code open_local(struct fz_engine *e, struct fz_catalog **out, str
     return rc;
 }
 
-static enum fz_code open_configured(struct fz_engine *e, const char *name, struct fz_catalog **out, struct fz_err *err) {
+static enum fz_code open_configured(struct fz_engine *e, const char *name, struct fz_catalog **out,
+                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
     struct fz_property *properties = NULL;
     size_t n = 0;
     FZ_TRY(collect_properties(e, &arena, name, &properties, &n, err));
-    const char *type = catalog_setting(e, name, "type", NULL);
+    static const char *const spark_classes[] = {"org.apache.iceberg.spark.SparkCatalog",
+                                                "org.apache.iceberg.spark.SparkSessionCatalog"};
+    const char *type = catalog_setting(e, name, "type", NULL), *class_name = catalog_setting(e, name, "", NULL);
+    if (class_name != NULL && strcmp(class_name, spark_classes[0]) != 0 && strcmp(class_name, spark_classes[1]) != 0) {
+        rc = fz_fail(err, FZ_UNSUPPORTED, "spark.sql.catalog.%s is '%s'; frazil has %s and %s", name, class_name,
+                     spark_classes[0], spark_classes[1]);
+        goto out;
+    }
     if (type == NULL) {
         const char *impl = catalog_setting(e, name, "catalog-impl", NULL);
         type = impl != NULL ? type_of_class(impl) : "hive";
@@ -91,10 +168,14 @@ static enum fz_code open_configured(struct fz_engine *e, const char *name, struc
     const char *warehouse = catalog_setting(e, name, "warehouse", NULL), *uri = catalog_setting(e, name, "uri", NULL);
     bool is_jdbc = strcmp(type, "jdbc") == 0;
     if (warehouse == NULL && (is_jdbc || strcmp(type, "hadoop") == 0)) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "catalog %s has no warehouse: set spark.sql.catalog.%s.warehouse to the folder or bucket where its tables live", name, name);
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "catalog %s has no warehouse: set spark.sql.catalog.%s.warehouse to the folder or bucket where "
+                     "its tables live",
+                     name, name);
     } else if (is_jdbc && (uri == NULL || strncmp(uri, "jdbc:sqlite:", 12) != 0)) {
         rc = fz_fail(err, uri == NULL ? FZ_INVALID_ARG : FZ_UNSUPPORTED,
-                     "catalog %s: spark.sql.catalog.%s.uri is '%s'; this version opens jdbc:sqlite:FILE", name, name, uri ? uri : "not set");
+                     "catalog %s: spark.sql.catalog.%s.uri is '%s'; this version opens jdbc:sqlite:FILE", name, name,
+                     uri ? uri : "not set");
     } else if (is_jdbc) {
         rc = fz_catalog_sqlite_new(name, uri, warehouse, properties, n, e->store, out, err);
     } else if (strcmp(type, "hadoop") == 0) {
@@ -102,7 +183,8 @@ static enum fz_code open_configured(struct fz_engine *e, const char *name, struc
     } else if (strcmp(type, "memory") == 0) {
         rc = fz_catalog_memory_new(name, warehouse ? warehouse : "memory://warehouse", e->store, out, err);
     } else {
-        rc = fz_fail(err, FZ_UNSUPPORTED, "catalog %s has the type '%s'; this version has jdbc (SQLite), hadoop and memory", name, type);
+        rc = fz_fail(err, FZ_UNSUPPORTED,
+                     "catalog %s has the type '%s'; this version has jdbc (SQLite), hadoop and memory", name, type);
     }
 out:
     fz_arena_dispose(&arena);
@@ -120,7 +202,9 @@ enum fz_code fz_engine_catalog(struct fz_engine *e, const char *name, struct fz_
     }
     bool configured = catalog_setting(e, name, "", NULL) != NULL || catalog_setting(e, name, "type", NULL) != NULL;
     if (!configured && strcmp(name, "local") != 0) {
-        return fz_fail_cond(err, FZ_NOT_FOUND, "CATALOG_NOT_FOUND", "there is no catalog %s: configure it with spark.sql.catalog.%s.type and its keys", name, name);
+        return fz_fail_cond(err, FZ_NOT_FOUND, "CATALOG_NOT_FOUND",
+                            "there is no catalog %s: configure it with spark.sql.catalog.%s.type and its keys", name,
+                            name);
     }
     FZ_TRY(fz_grow((void **)&e->catalogs, &e->cap_catalogs, e->n_catalogs + 1, sizeof *e->catalogs, err));
     FZ_TRY(configured ? open_configured(e, name, &catalog, err) : open_local(e, &catalog, err));
@@ -131,8 +215,9 @@ out:
     return rc;
 }
 
-enum fz_code fz_engine_split_name(struct fz_engine *e, struct fz_arena *arena, const struct fz_ast_name *name, bool is_namespace, struct fz_catalog **catalog,
-                                  struct fz_table_name *out, struct fz_err *err) {
+enum fz_code fz_engine_split_name(struct fz_engine *e, struct fz_arena *arena, const struct fz_ast_name *name,
+                                  bool is_namespace, struct fz_catalog **catalog, struct fz_table_name *out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char **parts = name->parts;
     size_t n = name->n;
@@ -161,7 +246,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_engine_resolve_name(struct fz_engine *e, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog, struct fz_table_name *out_name,
+enum fz_code fz_engine_resolve_name(struct fz_engine *e, struct fz_arena *arena, const char *dotted,
+                                    struct fz_catalog **out_catalog, struct fz_table_name *out_name,
                                     struct fz_err *err) {
     struct fz_ast_name name = {0};
     char *copy = fz_arena_strdup(arena, dotted);
@@ -173,7 +259,8 @@ enum fz_code fz_engine_resolve_name(struct fz_engine *e, struct fz_arena *arena,
         parts[name.n++] = part;
     }
     if (name.n == 0) {
-        return fz_fail(err, FZ_INVALID_ARG, "'%s' is not the name of a table; write namespace.table or catalog.namespace.table", dotted);
+        return fz_fail(err, FZ_INVALID_ARG,
+                       "'%s' is not the name of a table; write namespace.table or catalog.namespace.table", dotted);
     }
     name.parts = parts;
     return fz_engine_split_name(e, arena, &name, false, out_catalog, out_name, err);

@@ -22,7 +22,8 @@ struct fz_engine_view *fz_engine_named_view(struct fz_engine *e, const struct fz
         return fz_engine_find_view(e, name->parts[0]);
     }
     for (size_t i = 0; name->n == 2 && fz_strcasecmp(name->parts[0], "global_temp") == 0 && i < e->n_views; i++) {
-        if (strncmp(e->views[i].name, "global_temp.", 12) == 0 && fz_strcasecmp(e->views[i].name + 12, name->parts[1]) == 0) {
+        if (strncmp(e->views[i].name, "global_temp.", 12) == 0 &&
+            fz_strcasecmp(e->views[i].name + 12, name->parts[1]) == 0) {
             return &e->views[i];
         }
     }
@@ -59,7 +60,8 @@ struct loaded {
     struct loaded *next;
 };
 
-static enum fz_code load_once(struct fz_statement *s, struct fz_catalog *catalog, const struct fz_table_name *name, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code load_once(struct fz_statement *s, struct fz_catalog *catalog, const struct fz_table_name *name,
+                              struct fz_metadata **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (struct loaded *l = s->loaded; l != NULL; l = l->next) {
         if (l->catalog == catalog && same_name(&l->name, name)) {
@@ -82,14 +84,16 @@ out:
 }
 
 static const struct fz_schema *schema_of_snapshot(const struct fz_metadata *m, const struct fz_snapshot *snapshot) {
-    const struct fz_schema *schema = snapshot != NULL && snapshot->schema_id >= 0 ? fz_metadata_schema(m, snapshot->schema_id) : NULL;
+    const struct fz_schema *schema =
+        snapshot != NULL && snapshot->schema_id >= 0 ? fz_metadata_schema(m, snapshot->schema_id) : NULL;
     return schema != NULL ? schema : fz_metadata_current_schema(m);
 }
 
 static enum fz_code use_ref(struct fz_engine_table *t, const char *ref_name, bool want_tag, struct fz_err *err) {
     const struct fz_snapshot_ref *ref = fz_metadata_find_ref(t->metadata, ref_name);
     if (ref == NULL || ref->is_tag != want_tag) {
-        return fz_fail_cond(err, FZ_NOT_FOUND, "", "table %s has no %s %s", t->name.name, want_tag ? "tag" : "branch", ref_name);
+        return fz_fail_cond(err, FZ_NOT_FOUND, "", "table %s has no %s %s", t->name.name, want_tag ? "tag" : "branch",
+                            ref_name);
     }
     t->snapshot_id = ref->snapshot_id;
     if (ref->is_tag) {
@@ -118,7 +122,8 @@ static void use_wap(struct fz_engine *e, struct fz_engine_table *t) {
 }
 
 // The last part of the name may say which branch, tag or metadata table is meant.
-static enum fz_code load_with_suffix(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table *t, struct fz_err *err) {
+static enum fz_code load_with_suffix(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table *t,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char *suffix = name->parts[name->n - 1];
     struct fz_ast_name outer = *name;
@@ -140,7 +145,46 @@ out:
     return rc;
 }
 
-enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out, struct fz_err *err) {
+struct near_name {
+    const char *wanted;
+    char best[128];
+    size_t distance;
+};
+
+static enum fz_code look_at_name(void *ctx, const struct fz_table_name *name, struct fz_err *err) {
+    struct near_name *near = ctx;
+    (void)err;
+    size_t d = fz_edit_distance(fz_str_of(name->name), fz_str_of(near->wanted));
+    if (d < near->distance && strlen(name->name) < sizeof near->best) {
+        near->distance = d;
+        snprintf(near->best, sizeof near->best, "%s", name->name);
+    }
+    return FZ_OK;
+}
+
+// Adds the nearest name of the namespace to the error that a table is not there.
+static void suggest_table(const struct fz_engine_table *t, struct fz_err *err) {
+    struct fz_err ignored = FZ_ERR_INIT;
+    if (t->catalog == NULL || t->name.name == NULL || err->code != FZ_NOT_FOUND) {
+        return;
+    }
+    const struct fz_table_name ns = {.levels = t->name.levels, .n_levels = t->name.n_levels};
+    struct near_name near = {.wanted = t->name.name, .distance = strlen(t->name.name) / 2 + 1};
+    bool exists = false;
+    if (t->catalog->vtable->namespace_exists(t->catalog, &ns, &exists, &ignored) != FZ_OK) {
+        return;
+    }
+    size_t len = strlen(err->message);
+    if (!exists) {
+        snprintf(err->message + len, sizeof err->message - len, "; the namespace does not exist");
+    } else if (t->catalog->vtable->list_tables(t->catalog, &ns, look_at_name, &near, &ignored) == FZ_OK &&
+               near.best[0] != 0) {
+        snprintf(err->message + len, sizeof err->message - len, "; did you mean `%s`?", near.best);
+    }
+}
+
+enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_err plain = FZ_ERR_INIT;
     struct fz_engine_table *t = FZ_ARENA_NEW(&s->arena, struct fz_engine_table);
@@ -164,6 +208,7 @@ enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_na
     }
     if (rc != FZ_OK) {
         if (err != NULL && err->code == FZ_OK) {
+            suggest_table(t, &plain);
             *err = plain;
         }
         goto out;
@@ -177,7 +222,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
+enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type,
+                                   struct fz_value *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
     const struct fz_expr *expr;
@@ -202,12 +248,14 @@ out:
 }
 
 // VERSION AS OF, TIMESTAMP AS OF.
-static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
+static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type,
+                             struct fz_value *out, struct fz_err *err) {
     enum fz_code rc = fz_statement_constant(s, ast, type, out, err);
     return rc == FZ_OK && out->is_null ? fz_fail(err, FZ_INVALID_ARG, "the version or time to read at is NULL") : rc;
 }
 
-static enum fz_code travel_to_version(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *version, struct fz_err *err) {
+static enum fz_code travel_to_version(struct fz_statement *s, struct fz_engine_table *t,
+                                      const struct fz_ast_expr *version, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_value v;
     FZ_TRY(constant(s, version, fz_type_primitive(FZ_TYPE_STRING), &v, err));
@@ -231,7 +279,8 @@ out:
     return rc;
 }
 
-static enum fz_code travel_to_time(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *time, struct fz_err *err) {
+static enum fz_code travel_to_time(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *time,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_value v;
     FZ_TRY(constant(s, time, fz_type_primitive(FZ_TYPE_TIMESTAMPTZ), &v, err));
@@ -252,7 +301,8 @@ out:
     return rc;
 }
 
-static enum fz_code hidden_columns(struct fz_statement *s, const struct fz_engine_table *t, struct fz_sql_table *out, struct fz_err *err) {
+static enum fz_code hidden_columns(struct fz_statement *s, const struct fz_engine_table *t, struct fz_sql_table *out,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_field *h = fz_arena_array(&s->arena, 7, sizeof *h);
     const struct fz_type *partition;
@@ -262,14 +312,18 @@ static enum fz_code hidden_columns(struct fz_statement *s, const struct fz_engin
     FZ_TRY(fz_metadata_partition_type(&s->arena, t->metadata, &partition, err));
     const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
     size_t n = 0;
-    h[n++] = (struct fz_field){.id = FZ_ID_FILE, .name = "_file", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
+    h[n++] = (struct fz_field){
+        .id = FZ_ID_FILE, .name = "_file", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
     h[n++] = (struct fz_field){.id = FZ_ID_POS, .name = "_pos", .required = true, .type = lng};
-    h[n++] = (struct fz_field){.id = FZ_ID_DELETED, .name = "_deleted", .required = true, .type = fz_type_primitive(FZ_TYPE_BOOLEAN)};
-    h[n++] = (struct fz_field){.id = FZ_ID_SPEC_ID, .name = "_spec_id", .required = true, .type = fz_type_primitive(FZ_TYPE_INT)};
+    h[n++] = (struct fz_field){
+        .id = FZ_ID_DELETED, .name = "_deleted", .required = true, .type = fz_type_primitive(FZ_TYPE_BOOLEAN)};
+    h[n++] = (struct fz_field){
+        .id = FZ_ID_SPEC_ID, .name = "_spec_id", .required = true, .type = fz_type_primitive(FZ_TYPE_INT)};
     h[n++] = (struct fz_field){.id = FZ_ID_PARTITION, .name = "_partition", .type = partition};
     if (t->metadata->format_version >= 3) {
         h[n++] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
-        h[n++] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
+        h[n++] = (struct fz_field){
+            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
     }
     out->hidden = h;
     out->n_hidden = n;
@@ -277,7 +331,8 @@ out:
     return rc;
 }
 
-static enum fz_code partition_columns(struct fz_statement *s, const struct fz_engine_table *t, struct fz_sql_table *out, struct fz_err *err) {
+static enum fz_code partition_columns(struct fz_statement *s, const struct fz_engine_table *t, struct fz_sql_table *out,
+                                      struct fz_err *err) {
     const struct fz_partition_spec *spec = fz_metadata_spec(t->metadata, t->metadata->default_spec_id);
     size_t n = spec != NULL ? spec->n_fields : 0;
     int32_t *ids = fz_arena_array(&s->arena, n, sizeof *ids);
@@ -293,7 +348,8 @@ static enum fz_code partition_columns(struct fz_statement *s, const struct fz_en
     return FZ_OK;
 }
 
-static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_err *err) {
+static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     static const struct {
         const char *format, *function;
@@ -304,7 +360,8 @@ static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel
         function = fz_strcasecmp(format, readers[i].format) == 0 ? readers[i].function : function;
     }
     if (function == NULL) {
-        return fz_fail(err, FZ_UNSUPPORTED, "files of the format %s cannot be read directly; parquet, csv and json can", format);
+        return fz_fail(err, FZ_UNSUPPORTED, "files of the format %s cannot be read directly; parquet, csv and json can",
+                       format);
     }
     struct fz_duck *duck = fz_engine_duck(s->engine, err);
     if (duck == NULL) {
@@ -322,7 +379,8 @@ static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel
     }
     fz_buf_puts(&sql, "')");
     FZ_TRY(fz_buf_check(&sql, err));
-    char *relation = fz_arena_strdup(&s->arena, sql.ptr), *describe = fz_arena_printf(&s->arena, "SELECT * FROM %s", sql.ptr);
+    char *relation = fz_arena_strdup(&s->arena, sql.ptr),
+         *describe = fz_arena_printf(&s->arena, "SELECT * FROM %s", sql.ptr);
     struct fz_field *fields;
     FZ_TRY(fz_duck_describe(duck, describe, &s->arena, &fields, &out->n_fields, err));
     for (size_t i = 0; i < out->n_fields; i++) {
@@ -336,7 +394,8 @@ out:
     return rc;
 }
 
-static enum fz_code resolve_table(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_err *err) {
+static enum fz_code resolve_table(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_engine_table *t;
     struct fz_buf name = {0};
@@ -367,7 +426,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_ast_query **view_query,
+enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel,
+                                   struct fz_sql_table *out, struct fz_ast_query **view_query,
                                    const char ***view_columns, struct fz_err *err) {
     struct fz_statement *s = ctx;
     *out = (struct fz_sql_table){0};

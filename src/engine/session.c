@@ -46,7 +46,8 @@ static bool parse_bytes(const char *text, int64_t *out) {
     static const struct {
         const char *name;
         int shift;
-    } units[] = {{"", 0}, {"b", 0}, {"k", 10}, {"kb", 10}, {"kib", 10}, {"m", 20}, {"mb", 20}, {"mib", 20}, {"g", 30}, {"gb", 30}, {"gib", 30}, {"t", 40}, {"tb", 40}};
+    } units[] = {{"", 0},     {"b", 0},  {"k", 10},  {"kb", 10},  {"kib", 10}, {"m", 20}, {"mb", 20},
+                 {"mib", 20}, {"g", 30}, {"gb", 30}, {"gib", 30}, {"t", 40},   {"tb", 40}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (fz_strcasecmp(unit, units[i].name) == 0) {
             *out = n << units[i].shift;
@@ -56,10 +57,20 @@ static bool parse_bytes(const char *text, int64_t *out) {
     return false;
 }
 
+static enum fz_code thread_count(struct fz_engine *e, int64_t *out, struct fz_err *err) { // 0: all cores
+    const char *text = fz_setting(e, "frazil.threads", NULL);
+    *out = 0;
+    if (text != NULL && (!fz_parse_i64(fz_str_of(text), out) || *out < 1 || *out > 1024)) {
+        return fz_fail(err, FZ_INVALID_ARG, "frazil.threads is '%s'; it must be a number from 1 to 1024", text);
+    }
+    return FZ_OK;
+}
+
 enum fz_code fz_engine_open(const struct fz_engine_options *options, struct fz_engine **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_engine *e = NULL;
     struct fz_store *local = NULL, *memory = NULL;
+    int64_t threads;
     FZ_NEW(e, err);
     e->log = options->log;
     fz_cancel_init(&e->cancel);
@@ -67,13 +78,16 @@ enum fz_code fz_engine_open(const struct fz_engine_options *options, struct fz_e
     e->budget.limit_bytes = fz_machine_memory_bytes() / 2;
     const char *memory_text = fz_setting(e, "frazil.memory", NULL);
     if (memory_text != NULL && !parse_bytes(memory_text, &e->budget.limit_bytes)) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "frazil.memory is '%s'; write a number of bytes or a size such as 512MB or 4GB", memory_text);
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "frazil.memory is '%s'; write a number of bytes or a size such as 512MB or 4GB", memory_text);
         goto out;
     }
     if (e->budget.limit_bytes < 256 << 20) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "frazil.memory is %" PRId64 " bytes; the least that works is 256MB", e->budget.limit_bytes);
+        rc = fz_fail(err, FZ_INVALID_ARG, "frazil.memory is %" PRId64 " bytes; the least that works is 256MB",
+                     e->budget.limit_bytes);
         goto out;
     }
+    FZ_TRY(thread_count(e, &threads, err));
     FZ_TRY(fz_store_local_new(&local, err));
     FZ_TRY(fz_store_memory_new(&memory, err));
     FZ_TRY(fz_store_router_new((struct fz_store *[]){local, memory}, 2, &e->store, err));
@@ -134,10 +148,8 @@ struct fz_duck *fz_engine_duck(struct fz_engine *e, struct fz_err *err) {
         }
         return e->duck;
     }
-    int64_t threads = 0;
-    const char *text = fz_setting(e, "frazil.threads", NULL);
-    if (text != NULL && (!fz_parse_i64(fz_str_of(text), &threads) || threads < 1 || threads > 1024)) {
-        fz_fail(err, FZ_INVALID_ARG, "frazil.threads is '%s'; it must be a number from 1 to 1024", text);
+    int64_t threads;
+    if (thread_count(e, &threads, err) != FZ_OK) {
         return NULL;
     }
     // The engine goes over its limit by up to a third and 100 MB; a quarter of the budget is for our own stages.
@@ -168,8 +180,8 @@ static enum fz_code cdc_duck(void *ctx, struct fz_duck **out, struct fz_err *err
     *out = fz_engine_duck(ctx, err);
     return *out != NULL ? FZ_OK : err != NULL ? err->code : FZ_ENGINE;
 }
-static enum fz_code cdc_resolve(void *ctx, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog, struct fz_table_name *out_name,
-                                struct fz_err *err) {
+static enum fz_code cdc_resolve(void *ctx, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog,
+                                struct fz_table_name *out_name, struct fz_err *err) {
     return fz_engine_resolve_name(ctx, arena, dotted, out_catalog, out_name, err);
 }
 
