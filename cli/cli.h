@@ -45,6 +45,7 @@ void text_puts(struct text *t, const char *s);
 void text_free(struct text *t);
 bool text_read_file(struct text *t, FILE *in);
 void json_string(FILE *out, const char *s);
+void json_text(FILE *out, const char *s, size_t len); // may hold NUL characters
 
 // Output formats of a result.
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JSONL };

@@ -1,4 +1,5 @@
 // frazil sql: statements from -e, -f, standard input, or a prompt.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +12,8 @@
 static const char HELP[] =
     "usage: frazil sql [-e SQL]... [-f FILE]... [options]\n"
     "\n"
-    "Runs statements of Spark SQL on Iceberg tables. Without -e and -f: from standard input, or at a prompt on a terminal.\n"
+    "Runs statements of Spark SQL on Iceberg tables. Without -e and -f: from standard input, or at a prompt on a "
+    "terminal.\n"
     "\n"
     "  -e SQL                 statements, separated by ;\n"
     "  -f FILE                a file of statements\n"
@@ -27,7 +29,8 @@ static const char HELP[] =
     "  -S, --quiet            results and errors only\n"
     "\n"
     "Without any configuration tables live in ./frazil-warehouse:\n"
-    "  frazil sql -e \"CREATE TABLE db.t (id BIGINT, v STRING); INSERT INTO db.t VALUES (1, 'a'); SELECT * FROM db.t\"\n";
+    "  frazil sql -e \"CREATE TABLE db.t (id BIGINT, v STRING); INSERT INTO db.t VALUES (1, 'a'); SELECT * FROM "
+    "db.t\"\n";
 
 struct runner {
     fz_session *session;
@@ -48,19 +51,31 @@ static int run_statement(void *ctx, const char *statement, size_t len, int line)
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     int rc = fz_session_execute(r->session, sql, &result, &error);
+    errno = 0;
     long rows = rc == 0 ? print_result(result, r->format, r->header, stdout, &error) : -1;
-    fflush(stdout);
+    bool lost = ferror(stdout) || fflush(stdout) != 0;
+    int why = errno;
     bool has_columns = rc == 0 && fz_result_columns(result) > 0;
     fz_result_close(result);
     clock_gettime(CLOCK_MONOTONIC, &to);
     if (rc != 0 || rows < 0) {
         print_error(&error, sql);
+        if (line > 1) {
+            fprintf(stderr, "  (in the statement that starts at line %d of the script)\n", line);
+        }
         r->status = status_of(&error);
     } else if (r->timing && has_columns) {
         fprintf(stderr, "%ld row%s (%.3f s)\n", rows, rows == 1 ? "" : "s",
                 (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
     }
     free(sql);
+    if (lost) { // nobody gets the results: the statements that follow are not run
+        if (why != EPIPE) {
+            fprintf(stderr, "frazil: the results cannot be written: %s\n", strerror(why));
+        }
+        r->status = EXIT_FAILED;
+        return 1;
+    }
     bool stop = (rc != 0 || rows < 0) && (!r->keep_going || r->status == EXIT_INTERRUPTED);
     return stop ? 1 : 0;
 }
@@ -90,8 +105,8 @@ static const char BANG_HELP[] = "statements end with ;\n"
 // Lines that are commands of the prompt; true when it was one.
 static bool prompt_command(struct runner *r, char *line, bool *leave) {
     line[strcspn(line, "\r\n")] = 0;
-    if (strcmp(line, "\\q") == 0 || strcmp(line, "!quit") == 0 || strcmp(line, "quit") == 0 || strcmp(line, "exit") == 0 || strcmp(line, "quit;") == 0 ||
-        strcmp(line, "exit;") == 0) {
+    if (strcmp(line, "\\q") == 0 || strcmp(line, "!quit") == 0 || strcmp(line, "quit") == 0 ||
+        strcmp(line, "exit") == 0 || strcmp(line, "quit;") == 0 || strcmp(line, "exit;") == 0) {
         *leave = true;
     } else if (strcmp(line, "!help") == 0 || strcmp(line, "\\h") == 0) {
         fputs(BANG_HELP, stdout);
@@ -207,7 +222,11 @@ int cmd_sql(int argc, char **argv) {
                 goto out;
             }
         } else {
-            fprintf(stderr, "frazil sql: %s %s; see frazil sql --help\n", value == NULL && a[0] == '-' && strlen(a) == 2 ? "missing value after" : "unknown argument", a);
+            fprintf(stderr, "frazil sql: %s %s; see frazil sql --help\n",
+                    value == NULL && (strcmp(a, "-e") == 0 || strcmp(a, "-f") == 0 || strcmp(a, "--format") == 0)
+                        ? "missing value after"
+                        : "unknown argument",
+                    a);
             goto out;
         }
     }
@@ -227,8 +246,13 @@ int cmd_sql(int argc, char **argv) {
         if (!given) {
             text_read_file(&script, stdin);
         }
-        run_script(&r, script.ptr);
-        status = r.status;
+        if (memchr(script.ptr, 0, script.len) != NULL) {
+            fprintf(stderr, "frazil sql: the script holds a NUL character; SQL is UTF-8 text\n");
+            status = EXIT_FAILED;
+        } else {
+            run_script(&r, script.ptr);
+            status = r.status;
+        }
     }
     signals_watch(NULL);
     fz_session_close(r.session);

@@ -15,54 +15,69 @@ bool parse_format(const char *name, enum format *out) {
     return false;
 }
 
-static void csv_field(FILE *out, const char *v) {
+// NULL is an empty field, the empty text is "".
+static void csv_field(FILE *out, const char *v, size_t len) {
     if (v == NULL) {
         return;
     }
-    if (*v != 0 && strpbrk(v, "\",\r\n") == NULL) {
-        fputs(v, out);
+    bool plain = len > 0;
+    for (size_t i = 0; i < len && plain; i++) {
+        plain = v[i] != '"' && v[i] != ',' && v[i] != '\r' && v[i] != '\n';
+    }
+    if (plain) {
+        fwrite(v, 1, len, out);
         return;
     }
     fputc('"', out);
-    for (; *v != 0; v++) {
-        if (*v == '"') {
+    for (size_t i = 0; i < len; i++) {
+        if (v[i] == '"') {
             fputc('"', out);
         }
-        fputc(*v, out);
+        fputc(v[i], out);
     }
     fputc('"', out);
 }
 
-static void tsv_field(FILE *out, const char *v) {
-    for (v = v ? v : "\\N"; *v != 0; v++) {
-        if (*v == '\t') {
-            fputs("\\t", out);
-        } else if (*v == '\n') {
-            fputs("\\n", out);
+// As PostgreSQL's COPY: NULL is \N, and tabs, line ends and backslashes are escaped.
+static void tsv_field(FILE *out, const char *v, size_t len) {
+    if (v == NULL) {
+        fputs("\\N", out);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        const char *escaped = v[i] == '\t'   ? "\\t"
+                              : v[i] == '\n' ? "\\n"
+                              : v[i] == '\r' ? "\\r"
+                              : v[i] == '\\' ? "\\\\"
+                                             : NULL;
+        if (escaped != NULL) {
+            fputs(escaped, out);
         } else {
-            fputc(*v, out);
+            fputc(v[i], out);
         }
     }
 }
 
 static bool is_bare_json(const char *type) {
-    static const char *const bare[] = {"boolean", "tinyint", "smallint", "int", "bigint", "decimal", "array", "struct", "map"};
-    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++) {
-        if (strncmp(type, bare[i], strlen(bare[i])) == 0) {
+    static const char *const bare[] = {"boolean", "tinyint", "smallint", "int", "bigint",
+                                       "decimal", "array",   "struct",   "map"};
+    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++) { // "decimal(10,2)", "array<int>", but not "interval day"
+        size_t len = strlen(bare[i]);
+        if (strncmp(type, bare[i], len) == 0 && strchr("(<", type[len]) != NULL) { // or its end
             return true;
         }
     }
     return false;
 }
 
-static void json_value(FILE *out, const char *type, const char *v) {
+static void json_value(FILE *out, const char *type, const char *v, size_t len) {
     bool number = strcmp(type, "double") == 0 || strcmp(type, "float") == 0;
     if (v == NULL) {
         fputs("null", out);
     } else if (is_bare_json(type) || (number && strpbrk(v, "NI") == NULL)) {
         fputs(v, out);
     } else {
-        json_string(out, v);
+        json_text(out, v, len);
     }
 }
 
@@ -72,7 +87,7 @@ static void json_row(fz_result *r, const char *const *values, FILE *out) {
         fputs(i > 0 ? ", " : "", out);
         json_string(out, fz_result_column_name(r, i));
         fputs(": ", out);
-        json_value(out, fz_result_column_type(r, i), values[i]);
+        json_value(out, fz_result_column_type(r, i), values[i], fz_result_text_length(r, i));
     }
     fputc('}', out);
 }
@@ -85,7 +100,8 @@ static long print_lines(fz_result *r, enum format format, bool header, FILE *out
     if (header && (format == FORMAT_CSV || format == FORMAT_TSV)) {
         for (size_t i = 0; i < n; i++) {
             fputs(i == 0 ? "" : format == FORMAT_CSV ? "," : "\t", out);
-            (format == FORMAT_CSV ? csv_field : tsv_field)(out, fz_result_column_name(r, i));
+            const char *name = fz_result_column_name(r, i);
+            (format == FORMAT_CSV ? csv_field : tsv_field)(out, name, strlen(name));
         }
         fputc('\n', out);
     }
@@ -98,11 +114,14 @@ static long print_lines(fz_result *r, enum format format, bool header, FILE *out
         } else {
             for (size_t i = 0; i < n; i++) {
                 fputs(i == 0 ? "" : format == FORMAT_CSV ? "," : "\t", out);
-                (format == FORMAT_CSV ? csv_field : tsv_field)(out, values[i]);
+                (format == FORMAT_CSV ? csv_field : tsv_field)(out, values[i], fz_result_text_length(r, i));
             }
             fputc('\n', out);
         }
         rows++;
+        if (ferror(out)) { // nobody reads on; the caller looks
+            return rows;
+        }
     }
     fputs(format == FORMAT_JSON ? "\n]\n" : "", out);
     return more < 0 ? -1 : rows;
@@ -115,6 +134,25 @@ static size_t width_of(const char *s) {
         n += ((unsigned char)*s & 0xC0) != 0x80;
     }
     return n;
+}
+
+// One line a row, whatever is in the texts: control characters are shown as \n, \t or \x00.
+static char *shown(const char *v, size_t len) {
+    struct text t = {0};
+    text_add(&t, "", 0);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)v[i];
+        char hex[8];
+        if (c >= 0x20 && c != 0x7F) {
+            text_add(&t, v + i, 1);
+        } else if (c == '\n' || c == '\t' || c == '\r') {
+            text_puts(&t, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
+        } else {
+            snprintf(hex, sizeof hex, "\\x%02x", c);
+            text_puts(&t, hex);
+        }
+    }
+    return t.ptr;
 }
 
 static void table_line(FILE *out, const char *const *cells, const size_t *widths, size_t n) {
@@ -147,8 +185,9 @@ static long print_table(fz_result *r, bool header, FILE *out, fz_error *error) {
         const char *const *values;
         while (block < BLOCK && (more = fz_result_next_text(r, &values, error)) == 1) {
             for (size_t i = 0; i < n; i++) {
-                cells[block * n + i] = values[i] ? strdup(values[i]) : NULL;
-                size_t w = width_of(values[i] ? values[i] : "NULL");
+                char *cell = values[i] ? shown(values[i], fz_result_text_length(r, i)) : NULL;
+                cells[block * n + i] = cell;
+                size_t w = width_of(cell ? cell : "NULL");
                 widths[i] = w > widths[i] ? w : widths[i];
             }
             block++;
@@ -171,6 +210,7 @@ static long print_table(fz_result *r, bool header, FILE *out, fz_error *error) {
             }
         }
         rows += (long)block;
+        more = more == 1 && ferror(out) ? 0 : more;
     }
     free(cells);
     free(widths);

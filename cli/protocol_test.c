@@ -85,7 +85,7 @@ static void answer(fz_session *session, const char *sql) {
             if (values[i] == NULL) {
                 fputs("null", out);
             } else {
-                json_string(out, values[i]);
+                json_text(out, values[i], fz_result_text_length(r, i));
             }
         }
         fputc(']', out);

@@ -79,7 +79,8 @@ bool settings_read_default(struct settings *s, const char *named) {
     }
     const char *home = getenv("HOME");
     char path[4096];
-    if (home != NULL && snprintf(path, sizeof path, "%s/.config/frazil/frazil.conf", home) < (int)sizeof path && access(path, R_OK) == 0) {
+    if (home != NULL && snprintf(path, sizeof path, "%s/.config/frazil/frazil.conf", home) < (int)sizeof path &&
+        access(path, R_OK) == 0) {
         return settings_read_file(s, path);
     }
     return true;
@@ -98,8 +99,13 @@ static const char *option_value(const char *name, int argc, char **argv, int i, 
     if (argv[i][len] != 0) {
         return NULL;
     }
-    *taken = i + 1 < argc ? 2 : -1;
-    return i + 1 < argc ? argv[i + 1] : "";
+    if (i + 1 == argc) {
+        fprintf(stderr, "frazil: %s wants a value\n", name);
+        *taken = -1;
+        return "";
+    }
+    *taken = 2;
+    return argv[i + 1];
 }
 
 int take_common(struct common *c, int argc, char **argv, int i) {
@@ -116,7 +122,9 @@ int take_common(struct common *c, int argc, char **argv, int i) {
     if ((value = option_value("--conf", argc, argv, i, &taken)) != NULL) {
         char *copy = need(strdup(value)), *equals = strchr(copy, '=');
         if (taken < 0 || equals == NULL) {
-            fprintf(stderr, "frazil: --conf wants KEY=VALUE, not '%s'\n", value);
+            if (taken > 0) {
+                fprintf(stderr, "frazil: --conf wants KEY=VALUE, not '%s'\n", value);
+            }
             free(copy);
             return -1;
         }
@@ -191,7 +199,8 @@ void print_error(const fz_error *e, const char *sql) {
         line = line ? line + 1 : NULL;
     }
     if (line != NULL) {
-        fprintf(stderr, "  line %d, column %d\n  %.*s\n  %*s^\n", e->line, e->column, (int)strcspn(line, "\n"), line, e->column > 1 ? e->column - 1 : 0, "");
+        fprintf(stderr, "  line %d, column %d\n  %.*s\n  %*s^\n", e->line, e->column, (int)strcspn(line, "\n"), line,
+                e->column > 1 ? e->column - 1 : 0, "");
     }
 }
 
@@ -229,9 +238,13 @@ bool text_read_file(struct text *t, FILE *in) {
 }
 
 void json_string(FILE *out, const char *s) {
+    json_text(out, s, strlen(s));
+}
+
+void json_text(FILE *out, const char *s, size_t len) {
     fputc('"', out);
-    for (; *s != 0; s++) {
-        unsigned char c = (unsigned char)*s;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
         if (c == '"' || c == '\\') {
             fprintf(out, "\\%c", c);
         } else if (c == '\n') {

@@ -86,6 +86,8 @@ const char *fz_result_column_type(const fz_result *result, size_t column); /* Sp
 /* Next row as text, one string a column in *values (NULL = SQL NULL), valid until the next call: returns 1, 0 at the end, -1 on error.
  * Rendering: as docs/rendering.md. */
 int fz_result_next_text(fz_result *result, const char *const **values, fz_error *error);
+/* Bytes of a column's text in the current row, for texts with NUL characters inside; 0 for SQL NULL. */
+size_t fz_result_text_length(const fz_result *result, size_t column);
 /* The rest of the result as an Arrow stream, which takes the result over (struct columns inside a struct array). */
 int fz_result_stream(fz_result *result, struct ArrowArrayStream *out, fz_error *error);
 void fz_result_close(fz_result *result);

@@ -160,6 +160,10 @@ int fz_result_next_text(fz_result *r, const char *const **values, fz_error *erro
     return 1;
 }
 
+size_t fz_result_text_length(const fz_result *r, size_t column) {
+    return column < r->n_fields && r->values[column] != NULL ? r->cells[column].len : 0;
+}
+
 void fz_result_close(fz_result *r) {
     if (r == NULL) {
         return;

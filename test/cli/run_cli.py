@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Behaviour of the program: options, formats, messages, exit statuses, signals, two processes at once, pipelines over odd files.
+
+usage: run_cli.py --frazil PROGRAM [NAME...]
+
+Standard library only. Each test runs in an empty folder of its own. The last line is "N passed, N failed, N skipped".
+"""
+import argparse, csv, glob, io, json, os, shutil, signal, subprocess, sys, tempfile, time, traceback
+
+p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+p.add_argument("--frazil", required=True); p.add_argument("names", nargs="*")
+a = p.parse_args()
+FRAZIL = os.path.abspath(a.frazil)
+ENV = {k: v for k, v in os.environ.items() if k != "FRAZIL_CONF"}
+ENV["HOME"] = "/nonexistent"
+TESTS = []
+
+class Skip(Exception):
+    pass
+
+def test(f):
+    TESTS.append(f)
+    return f
+
+def frazil(*args, stdin=b"", stdout=None, timeout=300):
+    r = subprocess.run([FRAZIL, *args], input=stdin, stdout=stdout or subprocess.PIPE, stderr=subprocess.PIPE, env=ENV, timeout=timeout)
+    out = None if r.stdout is None else r.stdout.decode("utf-8", "surrogateescape")
+    return r.returncode, out, r.stderr.decode("utf-8", "replace")
+
+def sql(statements, *options, status=0):
+    rc, out, err = frazil("sql", "-S", *options, "-e", statements)
+    assert rc == status, f"exit status {rc}, not {status}\n{statements}\n{out}\n{err}"
+    return out if status == 0 else err
+
+def rows(statements):
+    return [tuple(r.values()) for r in map(json.loads, sql(statements, "--format", "jsonl").splitlines())]
+
+def equal(got, wanted):
+    assert got == wanted, f"\n  got    {got!r}\n  wanted {wanted!r}"
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"{part!r} is not in:\n{text}"
+
+# ---- statements and options
+
+@test
+def scripts_come_from_e_f_and_stdin():
+    open("s.sql", "w").write("-- a comment ; with a semicolon\nSELECT 'a;b' AS x; /* ; */ SELECT 2 AS x")
+    wanted = "x\na;b\nx\n2\n"
+    equal(frazil("sql", "--format", "csv", "-f", "s.sql")[1], wanted)
+    equal(frazil("sql", "--format=csv", stdin=open("s.sql", "rb").read())[1], wanted)
+    equal(frazil("sql", "--format", "csv", "-e", "SELECT 1 AS x", "-f", "s.sql", "-e", "SELECT 3 AS x")[1], "x\n1\n" + wanted + "x\n3\n")
+    equal(frazil("sql", stdin=b"")[0:2], (0, ""))
+
+@test
+def exit_status_2_for_wrong_usage():
+    for args in (["sql", "--memory"], ["sql", "--conf"], ["sql", "--format"], ["sql", "-e"], ["sql", "--format", "xml", "-e", "SELECT 1"], ["sql", "--conf", "x", "-e", "SELECT 1"],
+                 ["sql", "--threads", "0", "-e", "SELECT 1"], ["sql", "--memory", "abc", "-e", "SELECT 1"], ["sql", "--bogus"], ["sql", "-f", "missing.sql"],
+                 ["sql", "--properties-file", "missing.conf", "-e", "SELECT 1"], ["bogus"], [], ["run"], ["check", "--bogus"], ["run", "missing.yaml"]):
+        rc, out, err = frazil(*args)
+        assert rc == 2 and err, (args, rc, out, err)
+
+@test
+def errors_stop_the_script_unless_told_to_go_on():
+    rc, out, err = frazil("sql", "--format", "csv", "--no-header", "-e", "SELECT 1;\n\nSELEC 2; SELECT 3")
+    equal((rc, out), (1, "1\n"))
+    has(err, "[PARSE_SYNTAX_ERROR]", "^", "line 3 of the script")
+    equal(frazil("sql", "--keep-going", "--format", "csv", "--no-header", "-e", "SELECT 1; SELEC 2; SELECT 3")[:2], (1, "1\n3\n"))
+
+@test
+def a_script_with_nul_is_refused_whole():
+    rc, out, err = frazil("sql", stdin=b"SELECT 1;\0SELECT 2")
+    equal((rc, out), (1, ""))
+    has(err, "NUL")
+
+@test
+def results_that_cannot_be_written_are_a_failure():
+    if not os.path.exists("/dev/full"):
+        raise Skip("no /dev/full")
+    for statement in ("SELECT 1", "SELECT * FROM range(1000000000)"):
+        with open("/dev/full", "wb") as full:
+            rc, _, err = frazil("sql", "-e", statement, stdout=full)
+        equal(rc, 1)
+        has(err, "cannot be written")
+
+@test
+def a_closed_pipe_ends_the_query():
+    r = subprocess.Popen([FRAZIL, "sql", "--format", "csv", "-e", "SELECT * FROM range(100000000000)"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+    equal(r.stdout.readline(), b"id\n")
+    r.stdout.close()
+    r.wait(timeout=60)
+
+@test
+def suggestions():
+    sql("CREATE TABLE db.orders (order_id BIGINT)")
+    has(sql("SELECT * FROM db.ordrs", status=1), "TABLE_OR_VIEW_NOT_FOUND", "`orders`", "^")
+    has(sql("SELECT ordr_id FROM db.orders", status=1), "UNRESOLVED_COLUMN", "`order_id`", "^")
+    has(sql("SELECT * FROM dbx.orders", status=1), "TABLE_OR_VIEW_NOT_FOUND", "namespace")
+
+# ---- formats
+
+VALUES = "SELECT * FROM VALUES (1, CAST(NULL AS STRING)), (2, ''), (3, 'a\"b,c'), (4, 'l\\nm\\rn\\to\\\\p') AS t(i, s) ORDER BY i"
+
+@test
+def csv_tells_null_from_empty_text():
+    out = sql(VALUES, "--format", "csv")
+    equal(out, 'i,s\n1,\n2,""\n3,"a""b,c"\n4,"l\nm\rn\to\\p"\n')
+    equal(list(csv.reader(io.StringIO(out, newline="")))[4], ["4", "l\nm\rn\to\\p"])
+
+@test
+def tsv_can_be_read_back():
+    equal(sql(VALUES, "--format", "tsv"), 'i\ts\n1\t\\N\n2\t\n3\ta"b,c\n4\tl\\nm\\rn\\to\\\\p\n')
+
+@test
+def json_is_json():
+    wanted = [{"i": 1, "s": None}, {"i": 2, "s": ""}, {"i": 3, "s": 'a"b,c'}, {"i": 4, "s": "l\nm\rn\to\\p"}]
+    equal(json.loads(sql(VALUES, "--format", "json")), wanted)
+    equal([json.loads(line) for line in sql(VALUES, "--format", "jsonl").split("\n")[:-1]], wanted)
+    equal(json.loads(sql("SELECT 1 AS i WHERE false", "--format", "json")), [])
+    odd = """SELECT INTERVAL '1' DAY AS i, INTERVAL '3' MONTH AS m, DOUBLE('NaN') AS d, FLOAT('-Infinity') AS f, array(DOUBLE('NaN'), 1D) AS a,
+             named_struct('q"', 'x\\ny') AS s, map(1, DATE '2020-01-02') AS p, X'00ff' AS b, 'nul\\0in' AS n, true AS t, 12345678901234567890.5BD AS e"""
+    row, = json.loads(sql(odd, "--format", "json"))
+    equal((row["d"], row["f"], row["a"], row["s"], row["p"], row["n"], row["t"]), ("NaN", "-Infinity", ["NaN", 1.0], {'q"': "x\ny"}, {"1": "2020-01-02"}, "nul\0in", True))
+
+@test
+def a_table_has_one_line_a_row():
+    equal(sql("SELECT 'a\\nb' AS x, 'c\\u001b[31m' AS y").splitlines()[2:], ["a\\nb | c\\x1b[31m"])
+
+# ---- configuration
+
+@test
+def unknown_catalog_keys_are_warned_about():
+    keys = ["--conf", "catalog.lake.type=jdbc", "--conf", f"catalog.lake.uri=jdbc:sqlite:{os.getcwd()}/c.db", "--conf", f"spark.sql.catalog.lake.warehouse={os.getcwd()}/wh"]
+    rc, _, err = frazil("sql", *keys, "--conf", "spark.sql.catalog.lake.warehous=/x", "-e", "CREATE TABLE lake.d.t (a INT)")
+    equal(rc, 0)
+    has(err, "warning:", "spark.sql.catalog.lake.warehous;", "spark.sql.catalog.lake.warehouse?")
+    rc, _, err = frazil("sql", *keys, "--conf", "spark.sql.catalog.lake.s3.endpoint=http://x", "-e", "SELECT * FROM lake.d.t")
+    equal((rc, err), (0, ""))
+
+@test
+def a_settings_file_in_the_folder_is_read():
+    open("frazil.conf", "w").write(f"# mine\ncatalog.x.type jdbc\ncatalog.x.uri jdbc:sqlite:{os.getcwd()}/x.db   # here\ncatalog.x.warehouse={os.getcwd()}/xw\nspark.sql.defaultCatalog   x\n")
+    equal(rows("CREATE TABLE d.t AS SELECT 1 AS a; SELECT a FROM x.d.t"), [(1,)])
+    assert os.path.isdir("xw/d/t") and not os.path.exists("frazil-warehouse")
+
+@test
+def a_class_that_is_not_ours_is_named():
+    has(sql("SELECT * FROM lake.db.t", "--conf", "spark.sql.catalog.lake=com.foo.Bar", status=1), "com.foo.Bar", "org.apache.iceberg.spark.SparkCatalog")
+
+# ---- names and files
+
+@test
+def names_cannot_lead_out_of_the_warehouse():
+    os.mkdir("in")
+    os.chdir("in")
+    for name in ("db.`../../../evil`", "db.`..`", "`..`.evil", "db.`a/../../../../evil`", "db.`.`"):
+        has(sql(f"CREATE TABLE {name} (a INT)", status=1), "LOCATION")
+    equal(os.listdir(".."), ["in"])
+
+@test
+def odd_names_of_columns_and_tables():
+    sql("CREATE TABLE db.`odd name` (`a b` INT, `A``q` STRING, `ünï` INT, `select` INT, `x.y` INT)")
+    sql("INSERT INTO db.`odd name` VALUES (1, 'x', 3, 4, 5); UPDATE db.`odd name` SET `x.y` = 9, `ünï` = `a b` + 7 WHERE `select` = 4")
+    equal(rows("SELECT * FROM db.`odd name`"), [(1, "x", 8, 4, 9)])
+
+@test
+def structs_of_files():
+    open("s.json", "w").write('{"st": {"x": {"y": 1}}, "l": [{"q": 1}, null]}\n{"st": {"x": null}, "l": []}\n{"st": null, "l": null}\n')
+    equal(rows("SELECT st, l FROM json.`s.json`"), [({"x": {"y": 1}}, [{"q": 1}, None]), ({"x": None}, []), (None, None)])
+    equal(rows("SELECT st.x.y, l[0].q FROM json.`s.json` WHERE st.x IS NOT NULL"), [(1, 1)])
+
+@test
+def damaged_files_are_errors():
+    sql("CREATE TABLE db.k AS SELECT id FROM range(10)")
+    data, = glob.glob("frazil-warehouse/db/k/data/*.parquet")
+    open(data, "w").write("garbage")
+    has(sql("SELECT * FROM db.k", status=1), "[CORRUPT]", os.path.basename(data))
+    os.unlink(data)
+    has(sql("SELECT * FROM db.k", status=1), "[NOT_FOUND]", os.path.basename(data))
+    open("frazil-warehouse/catalog.db", "w").write("junk" * 1000)
+    has(sql("SELECT * FROM db.k", status=1), "[CORRUPT]", "catalog.db")
+
+# ---- interruption and other processes
+
+@test
+def an_interrupted_insert_leaves_nothing():
+    sql("CREATE TABLE db.t AS SELECT id FROM range(10)")
+    r = subprocess.Popen([FRAZIL, "sql", "-e", "INSERT INTO db.t SELECT id FROM range(50000000000)"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+    deadline = time.monotonic() + 5
+    while len(os.listdir("frazil-warehouse/db/t/data")) < 2 and time.monotonic() < deadline:  # it writes, perhaps where nobody sees it
+        assert r.poll() is None, r.stderr.read()
+        time.sleep(0.02)
+    r.send_signal(signal.SIGINT)
+    _, err = r.communicate(timeout=60)
+    equal(r.returncode, 130)
+    has(err.decode(), "[CANCELLED]")
+    equal(rows("SELECT count(*) FROM db.t; SELECT count(*) FROM db.t.snapshots"), [(10,), (1,)])
+    equal(len(os.listdir("frazil-warehouse/db/t/data")), 1)
+
+@test
+def processes_at_once_lose_nothing():
+    sql("CREATE TABLE db.t AS SELECT id, 0 AS v FROM range(100)")
+    merge = "MERGE INTO db.t t USING (SELECT id FROM range(100)) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = t.v + 1"
+    waiting = [(kind, subprocess.Popen([FRAZIL, "sql", "-S", "-e", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV))
+               for k in range(4) for kind, text in (("merge", merge), ("insert", f"INSERT INTO db.t VALUES ({1000 + k}, 0)"))]
+    done = {"merge": 0, "insert": 0}
+    for kind, r in waiting:
+        _, err = r.communicate(timeout=120)
+        assert r.returncode in ((0, 3) if kind == "merge" else (0,)), (kind, r.returncode, err)
+        if r.returncode == 3:
+            has(err.decode(), "[CONFLICT]")
+        done[kind] += r.returncode == 0
+    assert done["merge"] >= 1
+    equal(rows("SELECT count(*), min(v), max(v) FROM db.t WHERE id < 100; SELECT count(*), 0 AS a, 0 AS b FROM db.t WHERE id >= 1000"), [(100, done["merge"], done["merge"]), (4, 0, 0)])
+
+# ---- pipelines
+
+def event(offset, op, key, value, position, **more):
+    row = {"id": key, "v": value}
+    source = {"connector": "postgresql", "name": "pg", "schema": "public", "table": "t", "lsn": position, "sequence": json.dumps([str(position - 1), str(position)]), "snapshot": "false"}
+    value = {"before": None if op in "cr" else row, "after": None if op == "d" else {**row, **more}, "op": op, "source": source}
+    return {"topic": "pg.public.t", "partition": 0, "offset": offset, "ts": 1700000000000, "headers": {}, "key": {"id": key}, "value": value}
+
+def pipeline(pattern, extra="", table=""):
+    open("p.yaml", "w").write(f"""pipeline: p
+catalog: local
+source:
+  file: {{path: "{pattern}", records: kafka, format: debezium-json}}
+tables:
+  "pg.public.t":
+    into: local.db.t
+    key: [id]
+    columns: {{id: {{type: bigint}}, v: {{type: string}}}}
+{table}quarantine: {{table: local.db.q}}
+{extra}""")
+
+def write_events(path, events):
+    open(path, "w").write("".join((e if isinstance(e, str) else json.dumps(e)) + "\n" for e in events))
+
+def run(status=0):
+    rc, out, err = frazil("run", "p.yaml", "--once")
+    assert rc == status, f"exit status {rc}, not {status}\n{out}\n{err}"
+    return out if status == 0 else err
+
+@test
+def numbered_files_are_read_in_order():  # part-10 sorts before part-2 as text, and its offsets would push the others out
+    for k in range(12):
+        write_events(f"part-{k}.jsonl", [event(k * 10 + i, "c", k * 10 + i, "v", 100 + k * 10 + i) for i in range(10)])
+    pipeline("part-*.jsonl")
+    run()
+    equal(rows("SELECT count(*), sum(id) FROM db.t"), [(120, sum(range(120)))])
+    has(run(), "0 changes")
+
+@test
+def offsets_out_of_order_are_an_error():
+    write_events("e.jsonl", [event(5, "c", 5, "v", 105), event(3, "c", 3, "v", 103)])
+    pipeline("e.jsonl")
+    has(run(status=1), "offset 3 comes after offset 5", "e.jsonl")
+
+@test
+def offsets_read_twice_are_not():
+    write_events("e.jsonl", [event(k, "c", k, "v", 100 + k) for k in (1, 2, 5, 6, 2, 5, 7, 1)])
+    pipeline("e.jsonl")
+    run()
+    equal(rows("SELECT id FROM db.t ORDER BY id"), [(1,), (2,), (5,), (6,), (7,)])
+
+@test
+def bad_lines_go_to_the_quarantine_once():
+    bad = [{**event(12, "c", 50, "x", 300), "value": "text"}, {**event(13, "c", 50, "x", 301), "value": {"op": "z"}}, event(14, "c", "no number", "x", 302), event(15, "c", 2**70, "x", 303)]
+    write_events("e.jsonl", [event(k, "c", k, f"v{k}", 100 + k) for k in range(10)] + ["garbage", *bad, event(20, "c", 20, "nul\0in", 304)])
+    pipeline("e.jsonl")
+    run()
+    equal(rows("SELECT count(*), sum(id), max(length(v)) FROM db.t"), [(11, 65, 6)])
+    wanted = [("pg.public.t", 12, "BAD_JSON"), ("pg.public.t", 13, "UNKNOWN_OP"), ("pg.public.t", 14, "BAD_VALUE"), ("pg.public.t", 15, "BAD_VALUE")]
+    equal(rows("SELECT topic, offset, reason FROM db.q WHERE topic <> 'e.jsonl' ORDER BY offset"), wanted)
+    equal(rows("SELECT reason, raw FROM db.q WHERE topic = 'e.jsonl'"), [("BAD_JSON", "garbage")])
+    has(run(), "0 changes")
+    equal(rows("SELECT count(*) FROM db.q"), [(5,)])
+
+@test
+def yaml_errors_have_a_place_and_a_hint():
+    write_events("e.jsonl", [event(1, "c", 1, "v", 101)])
+    for line, hint in (("comit: {every: 1s}", "commit"), ("commit: {evry: 1s}", "every"), ("commit: {or_rows: many}", "many"), ("\tx: 1", "p.yaml")):
+        pipeline("e.jsonl", extra=line + "\n")
+        for command in (["check", "p.yaml"], ["run", "p.yaml", "--once"]):
+            rc, out, err = frazil(*command)
+            equal(rc, 2)
+            has(err, "p.yaml:11:", hint)
+
+# ---- running
+
+failed = passed = skipped = 0
+home = os.getcwd()
+for f in TESTS:
+    if a.names and f.__name__ not in a.names:
+        continue
+    folder = tempfile.mkdtemp(prefix="frazil_cli_")
+    os.chdir(folder)
+    try:
+        f()
+        passed += 1
+    except Skip as e:
+        skipped += 1
+        print(f"skipped {f.__name__}: {e}")
+    except Exception:
+        failed += 1
+        print(f"FAILED {f.__name__}\n{traceback.format_exc(limit=-2)}", flush=True)
+    os.chdir(home)
+    shutil.rmtree(folder, ignore_errors=True)
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
+sys.exit(1 if failed else 0)
