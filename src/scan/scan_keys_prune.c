@@ -44,6 +44,17 @@ bool fz_scan_keys_may_match_file(const struct fz_scan_keys *keys, const struct f
     return may;
 }
 
+// A damaged hint says nothing; the data themselves may be sound.
+static enum fz_code unless_damaged(enum fz_code rc, const struct fz_err *inner, struct fz_err *err) {
+    if (rc == FZ_OK || rc == FZ_CORRUPT) {
+        return FZ_OK;
+    }
+    if (err != NULL && err->code == FZ_OK) {
+        *err = *inner;
+    }
+    return rc;
+}
+
 static enum fz_code ask_bloom(const struct fz_scan_keys *keys, size_t i, struct fz_parquet_file *file, size_t row_group,
                               const struct fz_parquet_stats *stats, struct fz_cancel *cancel, struct fz_arena *arena,
                               bool *may, struct fz_err *err) {
@@ -64,7 +75,9 @@ static enum fz_code ask_bloom(const struct fz_scan_keys *keys, size_t i, struct 
     if (n > BLOOM_KEYS) {
         return FZ_OK; // some key would be found by chance
     }
-    FZ_TRY(fz_parquet_file_bloom(file, row_group, c->field_id, c->type, cancel, arena, &bloom, err));
+    struct fz_err inner = FZ_ERR_INIT;
+    rc = fz_parquet_file_bloom(file, row_group, c->field_id, c->type, cancel, arena, &bloom, &inner);
+    FZ_TRY(unless_damaged(rc, &inner, err));
     bool found = bloom.n_blocks == 0;
     for (size_t k = 0; k < n && !found; k++) {
         found = fz_parquet_bloom_may_have(&bloom, list[k]);
@@ -133,7 +146,9 @@ enum fz_code fz_scan_keys_pages(const struct fz_scan_keys *keys, struct fz_parqu
         if (!pages_worth_asking(keys, i, file, row_group, arena)) {
             continue;
         }
-        FZ_TRY(fz_parquet_file_pages(file, row_group, c->field_id, c->type, cancel, arena, &pages, &n, err));
+        struct fz_err inner = FZ_ERR_INIT;
+        rc = fz_parquet_file_pages(file, row_group, c->field_id, c->type, cancel, arena, &pages, &n, &inner);
+        FZ_TRY(unless_damaged(rc, &inner, err));
         if (n == 0) {
             continue;
         }

@@ -1,5 +1,5 @@
-// What a Parquet file knows of a column beside the row group's statistics: the page index and bloom filters. Both are hints: damage
-// in them is reported as "nothing known" only where the format allows it (they are absent), else as CORRUPT.
+// What a Parquet file knows of a column beside the row group's statistics: the page index and bloom filters. Both are hints: what is
+// absent says nothing; damage in them is CORRUPT, which a reader that only wants to leave rows out may pass over.
 #ifndef FZ_FORMAT_PARQUET_PARQUET_PRUNE_H
 #define FZ_FORMAT_PARQUET_PARQUET_PRUNE_H
 

@@ -2,6 +2,7 @@
 // pruning, files without ids, and errors. Expected values are arithmetic on the row number.
 #include "scan/scan_rows.h"
 
+#include "format/parquet/parquet_reader.h"
 #include "format/parquet/parquet_writer.h"
 #include "table/update.h"
 
@@ -599,6 +600,44 @@ static void pages_without_keys_are_passed_over(void **state) {
     table_dispose(&t);
 }
 
+// A page index that cannot be read leaves nothing out, and the rows are there all the same.
+static void a_damaged_page_index_is_passed_over(void **state) {
+    (void)state;
+    struct table t;
+    struct fz_data_file a;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_parquet_file *file = NULL;
+    struct fz_buf bytes = {0};
+    table_init(&t, "2", NULL);
+    page_rows = 100;
+    put_rows(&t, "memory://t/a.parquet", 0, 1000, 0, true, &a);
+    page_rows = 0;
+    FZ_OK_OR_FAIL(fz_parquet_file_open(t.store, a.file_path, -1, NULL, &file, &err), &err);
+    const struct fz_pq_column_chunk *chunk = &fz_parquet_file_meta(file)->row_groups[0].columns[0];
+    FZ_OK_OR_FAIL(fz_store_read_all(t.store, a.file_path, 1 << 20, &bytes, &err), &err);
+    assert_true(chunk->column_index_length > 0);
+    memset(bytes.ptr + chunk->column_index_offset, 0xff, (size_t)chunk->column_index_length);
+    FZ_OK_OR_FAIL(fz_store_put(t.store, a.file_path, bytes.ptr, bytes.len, false, &err), &err);
+    fz_parquet_file_unref(file);
+    fz_buf_dispose(&bytes);
+    add_entry(&t, &a, 1);
+    table_commit(&t);
+    struct fz_scan_plan *plan = plan_of(&t, NULL);
+    static const int64_t KEYS[] = {1, 999};
+    struct fz_field fields[] = {{.id = FZ_ID_POS, .name = "p", .type = LONG},
+                                {.id = 2, .name = "s", .type = STRING},
+                                {.id = 1, .name = "id", .required = true, .type = LONG}};
+    struct fz_scan_source_options options = {
+        .plan = plan, .store = t.store, .fields = fields, .n_fields = 3, .keys = keys_of(KEYS, 2)};
+    struct scan_rows rows;
+    assert_int_equal(scan_rows_read(&options, 1, &rows), FZ_OK);
+    assert_int_equal(rows.n, 2);
+    scan_rows_dispose(&rows);
+    fz_scan_keys_unref(options.keys);
+    fz_scan_plan_unref(plan);
+    table_dispose(&t);
+}
+
 // Few rows of every reading have keys: they come together in large batches, with their own texts, and twice as many threads change nothing.
 static void sparse_rows_are_gathered(void **state) {
     (void)state;
@@ -670,6 +709,7 @@ int main(void) {
         FZ_TEST(rows_are_read_by_their_keys),
         FZ_TEST(pages_without_keys_are_passed_over),
         FZ_TEST(sparse_rows_are_gathered),
+        FZ_TEST(a_damaged_page_index_is_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
