@@ -29,7 +29,7 @@ struct copier {
     struct copied_file *copied; // of all files of the plan
     struct copy_item {
         size_t file_ix, row_group;
-    } *items;
+    } * items;
     size_t n_items;
     struct fz_source *source; // rows that are encoded again
     struct fz_parquet_encoder *schema; // only asked what can be copied
@@ -61,11 +61,14 @@ static bool is_copied_whole(const struct copier *copier, const uint8_t *fields) 
 }
 
 // A lineage value that is NULL in the file stands for one that depends on the file it is in.
-static void leave_out_inherited(const struct copier *copier, const struct copied_file *copied, size_t row_group, uint8_t *fields) {
+static void leave_out_inherited(const struct copier *copier, const struct copied_file *copied, size_t row_group,
+                                uint8_t *fields) {
     struct fz_arena arena = {0};
     for (size_t i = copier->change->schema->type->n_fields; i < copier->n_fields; i++) {
         struct fz_parquet_stats stats;
-        if (!fz_parquet_file_stats(copied->file, row_group, copier->fields[i].id, copier->fields[i].type, &arena, &stats) || stats.null_count != 0) {
+        if (!fz_parquet_file_stats(copied->file, row_group, copier->fields[i].id, copier->fields[i].type, &arena,
+                                   &stats) ||
+            stats.null_count != 0) {
             fields[i] = 0;
         }
     }
@@ -93,7 +96,8 @@ static enum fz_code plan_file(struct copier *copier, size_t file_ix, struct fz_e
     const struct fz_scan_file *planned = &c->plan->files[file_ix];
     const struct fz_data_file *data = &planned->entry->file;
     const struct fz_positions *deleted = NULL;
-    if (has_equality_deletes(planned) || strcmp(data->file_format, "PARQUET") != 0 || !fz_table_writer_takes_partition(c->writer, data->spec_id, &data->partition)) {
+    if (has_equality_deletes(planned) || strcmp(data->file_format, "PARQUET") != 0 ||
+        !fz_table_writer_takes_partition(c->writer, data->spec_id, &data->partition)) {
         return FZ_OK;
     }
     FZ_TRY(fz_cancel_check(c->context->cancel, err));
@@ -113,7 +117,8 @@ static enum fz_code plan_file(struct copier *copier, size_t file_ix, struct fz_e
         for (size_t i = 0; i < meta->row_groups[g].n_columns; i++) {
             bytes += meta->row_groups[g].columns[i].total_compressed_size;
         }
-        bool touched = fz_positions_any(c->files[file_ix].changed, first, n) || (deleted != NULL && fz_positions_any(deleted, first, n));
+        bool touched = fz_positions_any(c->files[file_ix].changed, first, n) ||
+                       (deleted != NULL && fz_positions_any(deleted, first, n));
         bool small = n < SMALL_GROUP_ROWS && bytes < SMALL_GROUP_BYTES;
         uint8_t *fields = copied->fields + g * copier->n_fields;
         struct fz_parquet_copy copy = {copied->file, g, copied->without_nans, copied->n_without_nans};
@@ -129,7 +134,8 @@ out:
 
 // ---- copying
 
-static enum fz_code new_source(struct copier *copier, const uint8_t *only_files, const uint8_t *const *only_groups, struct fz_source **out, struct fz_err *err) {
+static enum fz_code new_source(struct copier *copier, const uint8_t *only_files, const uint8_t *const *only_groups,
+                               struct fz_source **out, struct fz_err *err) {
     struct fz_change *c = copier->change;
     struct fz_positions **skip = fz_arena_array(&c->arena, c->plan->n_files, sizeof *skip);
     if (skip == NULL) {
@@ -152,8 +158,8 @@ static enum fz_code new_source(struct copier *copier, const uint8_t *only_files,
 }
 
 // The columns of a row group that its file does not have in the wanted form, through the ordinary scan into the encoder.
-static enum fz_code encode_rest(struct copier *copier, const struct copy_item *item, const uint8_t *fields, struct fz_parquet_encoder *encoder,
-                                struct fz_err *err) {
+static enum fz_code encode_rest(struct copier *copier, const struct copy_item *item, const uint8_t *fields,
+                                struct fz_parquet_encoder *encoder, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_change *c = copier->change;
     struct fz_source *source = NULL;
@@ -165,8 +171,10 @@ static enum fz_code encode_rest(struct copier *copier, const struct copy_item *i
     struct fz_field *wanted = fz_calloc(copier->n_fields, sizeof *wanted);
     size_t *columns = fz_calloc(copier->n_fields, sizeof *columns);
     view.columns = fz_calloc(copier->n_fields, sizeof *view.columns);
-    struct fz_positions **skip = fz_calloc(c->plan->n_files, sizeof *skip); // nothing; said so that the file is not pruned
-    if (only_files == NULL || only == NULL || only_groups == NULL || wanted == NULL || columns == NULL || view.columns == NULL || skip == NULL) {
+    struct fz_positions **skip =
+        fz_calloc(c->plan->n_files, sizeof *skip); // nothing; said so that the file is not pruned
+    if (only_files == NULL || only == NULL || only_groups == NULL || wanted == NULL || columns == NULL ||
+        view.columns == NULL || skip == NULL) {
         rc = fz_fail_nomem(err, c->plan->n_files * sizeof(uint8_t *));
         goto out;
     }
@@ -368,7 +376,8 @@ static enum fz_code choose_fields(struct copier *copier, struct fz_err *err) {
     if (c->lineage) {
         const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
         fields[n] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
-        fields[n + 1] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
+        fields[n + 1] = (struct fz_field){
+            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
     }
     copier->fields = fields;
     return FZ_OK;

@@ -19,7 +19,8 @@
 enum {
     MAX_OPEN_WRITERS = 400,
     MAX_LANES = 16,
-    ROWS_A_LANE = 50000, // a partition gets one more lane after so many rows, lest small changes make many small row groups
+    ROWS_A_LANE =
+        50000, // a partition gets one more lane after so many rows, lest small changes make many small row groups
 };
 
 struct closed_file {
@@ -44,7 +45,7 @@ struct open_partition {
     int64_t rows; // pushed so far
     bool is_open; // rows or row groups wait for the file to be closed
     struct fz_value partition; // in the writer's arena
-    const char *path;          // "a=1/b=2", "" when unpartitioned
+    const char *path; // "a=1/b=2", "" when unpartitioned
     struct fz_parquet_writer *parquet;
     char *location;
     int64_t last_used;
@@ -71,7 +72,8 @@ struct fz_table_writer {
     size_t n_closed;
 };
 
-enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, struct fz_table_writer **out, struct fz_err *err) {
+enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, struct fz_table_writer **out,
+                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_table_writer *w = NULL;
     FZ_NEW(w, err);
@@ -85,7 +87,8 @@ enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, 
     snprintf(w->operation_id, sizeof w->operation_id, "%s", options->operation_id);
     for (size_t i = 0; i < w->spec->n_fields; i++) {
         if (w->spec->fields[i].transform.kind == FZ_TRANSFORM_OTHER) {
-            rc = fz_fail(err, FZ_UNSUPPORTED, "cannot write: the table's partition field %s uses the transform %s, which is not known",
+            rc = fz_fail(err, FZ_UNSUPPORTED,
+                         "cannot write: the table's partition field %s uses the transform %s, which is not known",
                          w->spec->fields[i].name, w->spec->fields[i].transform.name);
             goto out;
         }
@@ -153,8 +156,8 @@ static void append_key(struct fz_buf *key, const struct fz_column *column, size_
     }
 }
 
-static enum fz_code partition_of_key(struct fz_table_writer *w, struct fz_str key, const struct fz_column *values, size_t row,
-                                     struct open_partition **out, struct fz_err *err) {
+static enum fz_code partition_of_key(struct fz_table_writer *w, struct fz_str key, const struct fz_column *values,
+                                     size_t row, struct open_partition **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf path = {0};
     pthread_mutex_lock(&w->lock);
@@ -230,7 +233,8 @@ out:
 }
 
 // A complete row group into the partition's file, under the partition's lock. Takes the group over.
-static enum fz_code put_group(struct fz_table_writer *w, struct open_partition *p, struct fz_parquet_group *group, struct fz_err *err) {
+static enum fz_code put_group(struct fz_table_writer *w, struct open_partition *p, struct fz_parquet_group *group,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (p->parquet == NULL) {
         FZ_TRY(open_file(w, p, err));
@@ -366,8 +370,8 @@ static int64_t partition_bytes(const struct open_partition *p) {
 }
 
 // Rows into the lane, row group after row group into the file. The lock is held when called and when left, but not while encoding.
-static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *p, struct lane *lane, const struct fz_batch *batch,
-                              const uint32_t *selection, size_t n, struct fz_err *err) {
+static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *p, struct lane *lane,
+                              const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t done = 0; rc == FZ_OK && done < n;) {
         struct fz_parquet_group *group = NULL;
@@ -378,7 +382,8 @@ static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *
             rc = fz_parquet_encoder_open(&write, &lane->encoder, err);
         }
         if (rc == FZ_OK) {
-            rc = fz_parquet_encoder_append(lane->encoder, batch, done, selection ? selection + done : NULL, n - done, &now, err);
+            rc = fz_parquet_encoder_append(lane->encoder, batch, done, selection ? selection + done : NULL, n - done,
+                                           &now, err);
         }
         if (rc == FZ_OK && fz_parquet_encoder_is_full(lane->encoder)) {
             rc = fz_parquet_encoder_finish(lane->encoder, &group, err);
@@ -393,8 +398,8 @@ static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *
     return rc;
 }
 
-static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition *p, const struct fz_batch *batch, const uint32_t *selection,
-                                size_t n, struct fz_err *err) {
+static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition *p, const struct fz_batch *batch,
+                                const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     pthread_mutex_lock(&p->lock);
     struct lane *lane = take_lane(p);
@@ -422,7 +427,8 @@ struct routed {
 };
 
 // Groups the selected rows by partition tuple.
-static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err) {
+static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection, size_t n,
+                          struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n_keys = w->spec->n_fields, n_routes = 0, cap_routes = 0;
     struct fz_column *values = NULL;
@@ -463,7 +469,8 @@ static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batc
         if (added) {
             FZ_TRY(fz_grow((void **)&routes, &cap_routes, n_routes + 1, sizeof *routes, err));
             routes[n_routes] = (struct routed){0};
-            FZ_TRY(partition_of_key(w, (struct fz_str){key.ptr, key.len}, values, row, &routes[n_routes].partition, err));
+            FZ_TRY(
+                partition_of_key(w, (struct fz_str){key.ptr, key.len}, values, row, &routes[n_routes].partition, err));
             entry->value.i64 = (int64_t)n_routes++;
         }
         route_of[i] = (uint32_t)entry->value.i64;
@@ -495,7 +502,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_table_writer_push(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection, size_t n, struct fz_err *err) {
+enum fz_code fz_table_writer_push(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection,
+                                  size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (n == 0) {
         return FZ_OK;
@@ -511,12 +519,14 @@ out:
     return rc;
 }
 
-enum fz_code fz_table_writer_encoder(const struct fz_table_writer *w, struct fz_parquet_encoder **out, struct fz_err *err) {
+enum fz_code fz_table_writer_encoder(const struct fz_table_writer *w, struct fz_parquet_encoder **out,
+                                     struct fz_err *err) {
     struct fz_parquet_write write = write_options(w);
     return fz_parquet_encoder_open(&write, out, err);
 }
 
-bool fz_table_writer_takes_partition(const struct fz_table_writer *w, int32_t spec_id, const struct fz_value *partition) {
+bool fz_table_writer_takes_partition(const struct fz_table_writer *w, int32_t spec_id,
+                                     const struct fz_value *partition) {
     size_t n = w->spec->n_fields;
     if (spec_id != w->spec->spec_id || (n > 0 && (partition->is_null || partition->u.nested.n != n))) {
         return false;
@@ -530,7 +540,8 @@ bool fz_table_writer_takes_partition(const struct fz_table_writer *w, int32_t sp
     return true;
 }
 
-enum fz_code fz_table_writer_add_group(struct fz_table_writer *w, const struct fz_value *partition, struct fz_parquet_group *group, struct fz_err *err) {
+enum fz_code fz_table_writer_add_group(struct fz_table_writer *w, const struct fz_value *partition,
+                                       struct fz_parquet_group *group, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n = w->spec->n_fields;
     struct fz_buf key = {0};
@@ -588,7 +599,8 @@ static void *close_some(void *ctx) {
     struct closer *c = ctx;
     for (size_t i; (i = atomic_fetch_add(&c->next, 1)) < c->n;) {
         struct fz_err err = FZ_ERR_INIT;
-        if (fz_cancel_check(c->writer->cancel, &err) != FZ_OK || close_file(c->writer, c->partitions[i], &err) != FZ_OK) {
+        if (fz_cancel_check(c->writer->cancel, &err) != FZ_OK ||
+            close_file(c->writer, c->partitions[i], &err) != FZ_OK) {
             pthread_mutex_lock(&c->lock);
             if (c->err.code == FZ_OK) {
                 c->err = err;
@@ -604,7 +616,8 @@ static int compare_files(const void *a, const void *b) {
     return strcmp(((const struct fz_data_file *)a)->file_path, ((const struct fz_data_file *)b)->file_path);
 }
 
-enum fz_code fz_table_writer_finish(struct fz_table_writer *w, struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_table_writer_finish(struct fz_table_writer *w, struct fz_arena *arena, struct fz_data_file **out,
+                                    size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct closer closer = {.writer = w};
     pthread_mutex_init(&closer.lock, NULL);

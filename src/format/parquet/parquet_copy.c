@@ -115,7 +115,8 @@ static bool parse_side(const struct fz_pw_leaf *leaf, struct fz_str bytes, bool 
     }
     case FZ_PW_DECIMAL128:
     case FZ_PW_UUID: {
-        unsigned __int128 v = leaf->kind == FZ_PW_DECIMAL128 && (uint8_t)bytes.ptr[0] >= 0x80 ? ~(unsigned __int128)0 : 0;
+        unsigned __int128 v =
+            leaf->kind == FZ_PW_DECIMAL128 && (uint8_t)bytes.ptr[0] >= 0x80 ? ~(unsigned __int128)0 : 0;
         for (size_t i = 0; i < bytes.len; i++) {
             v = v << 8 | (uint8_t)bytes.ptr[i];
         }
@@ -179,8 +180,10 @@ struct visit {
 };
 
 static bool can_copy(struct visit *v, const struct fz_pw_node *node, const struct fz_pqr_node *source) {
-    static const enum fz_pqr_kind kinds[] = {
-        [FZ_PW_LEAF] = FZ_PQR_LEAF, [FZ_PW_STRUCT] = FZ_PQR_STRUCT, [FZ_PW_LIST] = FZ_PQR_LIST, [FZ_PW_MAP] = FZ_PQR_MAP};
+    static const enum fz_pqr_kind kinds[] = {[FZ_PW_LEAF] = FZ_PQR_LEAF,
+                                             [FZ_PW_STRUCT] = FZ_PQR_STRUCT,
+                                             [FZ_PW_LIST] = FZ_PQR_LIST,
+                                             [FZ_PW_MAP] = FZ_PQR_MAP};
     if (source == NULL || source->kind != kinds[node->kind] || source->field_id != node->field_id) {
         return false;
     }
@@ -247,9 +250,10 @@ struct job {
     const struct fz_pqr_node **sources;
 };
 
-static enum fz_code corrupt(const struct job *job, const struct fz_pw_leaf *leaf, const char *what, struct fz_err *err) {
-    return fz_fail(err, FZ_CORRUPT, "%s: row group %zu, column %s: %s", job->copy->file->location,
-                   job->copy->row_group, leaf->name, what);
+static enum fz_code corrupt(const struct job *job, const struct fz_pw_leaf *leaf, const char *what,
+                            struct fz_err *err) {
+    return fz_fail(err, FZ_CORRUPT, "%s: row group %zu, column %s: %s", job->copy->file->location, job->copy->row_group,
+                   leaf->name, what);
 }
 
 static int by_offset(const void *a, const void *b) {
@@ -474,7 +478,8 @@ static enum fz_code copy_leaf(struct job *job, const struct fz_pw_leaf *leaf, si
     FZ_TRY(take_encodings(job, from, encodings, out, err));
     FZ_TRY(take_statistics(job, from, out, err));
     size_t header_len;
-    FZ_TRY(fz_parquet_file_bloom_bytes(job->copy->file, from, job->cancel, &job->group->arena, &out->bloom, &header_len, err));
+    FZ_TRY(fz_parquet_file_bloom_bytes(job->copy->file, from, job->cancel, &job->group->arena, &out->bloom, &header_len,
+                                       err));
     if (pieces[1].len > 0) {
         struct fz_pq_column_index index;
         FZ_TRY(fz_pq_column_index_decode(&job->group->arena, pieces[1].bytes, pieces[1].len, &index, err));
@@ -525,8 +530,8 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
         job.group->rows = rows;
     }
     if (job.group == NULL || job.group->rows != rows) {
-        rc = fz_fail(err, FZ_BUG, "%s: %lld rows were encoded for a row group of %lld that is copied", copy->file->location,
-                     (long long)(job.group != NULL ? job.group->rows : 0), (long long)rows);
+        rc = fz_fail(err, FZ_BUG, "%s: %lld rows were encoded for a row group of %lld that is copied",
+                     copy->file->location, (long long)(job.group != NULL ? job.group->rows : 0), (long long)rows);
         goto out;
     }
     for (size_t i = 0; i < encoder->n_leaves; i++) {

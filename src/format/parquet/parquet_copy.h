@@ -14,10 +14,12 @@ struct fz_parquet_copy {
 };
 // Sets a byte for each of the encoder's fields (in the order of its options) whose chunks can be copied: same physical form as the
 // encoder would write, and statistics that give the counts and bounds a manifest needs. Returns how many.
-size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy, uint8_t *fields);
+size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy,
+                              uint8_t *fields);
 // The row group with the chunks of `fields` copied. The others come from the encoder, which was told to leave `fields` out and took the
 // same rows; with all fields copied it is only asked for the schema.
-enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy, const uint8_t *fields,
-                                   struct fz_cancel *cancel, struct fz_parquet_group **out, struct fz_err *err);
+enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy,
+                                   const uint8_t *fields, struct fz_cancel *cancel, struct fz_parquet_group **out,
+                                   struct fz_err *err);
 
 #endif

@@ -123,8 +123,7 @@ enum fz_code fz_parquet_writer_add(struct fz_parquet_writer *w, struct fz_parque
         rc = fz_fail_nomem(err, n * sizeof *columns);
         goto out;
     }
-    struct fz_pq_row_group entry = {
-        .columns = columns, .n_columns = n, .num_rows = group->rows, .file_offset = w->pos};
+    struct fz_pq_row_group entry = {.columns = columns, .n_columns = n, .num_rows = group->rows, .file_offset = w->pos};
     for (size_t i = 0; i < n; i++) {
         FZ_TRY(write_chunk(w, &group->chunks[i], &w->encoder->leaves[i], &w->totals[i], err));
         entry.total_byte_size += group->chunks[i].meta.total_uncompressed_size;
@@ -285,8 +284,10 @@ static int by_field_id(const void *a, const void *b) {
 static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_arena *arena,
                                  struct fz_parquet_metrics *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_parquet_metrics m = {
-        .record_count = w->rows, .file_size_bytes = w->pos, .n_columns = w->encoder->n_leaves, .n_split_offsets = w->n_groups};
+    struct fz_parquet_metrics m = {.record_count = w->rows,
+                                   .file_size_bytes = w->pos,
+                                   .n_columns = w->encoder->n_leaves,
+                                   .n_split_offsets = w->n_groups};
     m.columns = fz_arena_array(arena, w->encoder->n_leaves, sizeof *m.columns);
     m.split_offsets = fz_arena_array(arena, w->n_groups + 1, sizeof *m.split_offsets);
     if (m.columns == NULL || m.split_offsets == NULL) {
@@ -300,8 +301,8 @@ static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_ar
         const struct fz_pw_total *total = &w->totals[i];
         struct fz_parquet_column_metrics *c = &m.columns[i];
         bool is_float = leaf->kind == FZ_PW_F32 || leaf->kind == FZ_PW_F64;
-        *c = (struct fz_parquet_column_metrics){
-            .field_id = leaf->field_id, .column_size = total->size, .nan_count = -1};
+        *c =
+            (struct fz_parquet_column_metrics){.field_id = leaf->field_id, .column_size = total->size, .nan_count = -1};
         c->has_counts = leaf->max_rep == 0 && leaf->metrics != FZ_METRICS_NONE;
         c->lower = c->upper = fz_value_null(leaf->type);
         if (c->has_counts) {

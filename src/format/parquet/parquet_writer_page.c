@@ -276,8 +276,8 @@ static enum fz_code make_statistics(struct fz_parquet_encoder *w, struct fz_pw_l
     if (leaf->chunk_range.set) {
         out->has_min = fz_pw_range_stat(&w->group_arena, leaf, &leaf->chunk_range, false, STATISTICS_MAX_LEN, &out->min,
                                         &out->min_exact);
-        out->has_max =
-            fz_pw_range_stat(&w->group_arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max, &out->max_exact);
+        out->has_max = fz_pw_range_stat(&w->group_arena, leaf, &leaf->chunk_range, true, STATISTICS_MAX_LEN, &out->max,
+                                        &out->max_exact);
     }
     return FZ_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "change/table_writer.h"
 #include "commit/commit.h"
+#include "format/parquet/parquet_copy.h"
 #include "scan/scan.h"
 
 struct fixture {
@@ -186,11 +187,129 @@ static void null_in_required_column(void **state) {
     drop_fixture(&f);
 }
 
+enum { THREADS = 4, ROWS_A_THREAD = 120 * FZ_BATCH_ROWS };
+struct pusher {
+    struct fz_table_writer *writer;
+    const struct fz_field *fields;
+    int64_t first;
+};
+static void *push_many(void *ctx) {
+    struct pusher *p = ctx;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, p->fields, 3, FZ_BATCH_ROWS, &err), &err);
+    for (int64_t at = 0; at < ROWS_A_THREAD; at += FZ_BATCH_ROWS) {
+        for (size_t i = 0; i < FZ_BATCH_ROWS; i++) {
+            ((int64_t *)batch.columns[0].data)[i] = p->first + at + (int64_t)i;
+            ((struct fz_string *)batch.columns[1].data)[i] = fz_string_of("text", 4);
+            ((int32_t *)batch.columns[2].data)[i] = 20000;
+        }
+        batch.n_rows = FZ_BATCH_ROWS;
+        FZ_OK_OR_FAIL(fz_table_writer_push(p->writer, &batch, NULL, FZ_BATCH_ROWS, &err), &err);
+    }
+    fz_batch_dispose(&batch);
+    return NULL;
+}
+
+// The row groups of a file, copied into a table writer; the manifest's figures are those of the file they came from.
+static struct fz_data_file copy_all(struct fixture *f, const struct fz_data_file *from, struct fz_table_writer **writer) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_table_writer *w;
+    struct fz_table_writer_options options = {.store = f->store, .metadata = f->metadata, .operation_id = "copy"};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    assert_true(fz_table_writer_takes_partition(w, from->spec_id, &from->partition));
+    assert_false(fz_table_writer_takes_partition(w, from->spec_id + 1, &from->partition));
+    struct fz_parquet_encoder *encoder;
+    struct fz_parquet_file *file;
+    FZ_OK_OR_FAIL(fz_table_writer_encoder(w, &encoder, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_file_open(f->store, from->file_path, -1, NULL, &file, &err), &err);
+    for (size_t g = 0; g < fz_parquet_file_meta(file)->n_row_groups; g++) {
+        uint8_t fields[3];
+        struct fz_parquet_group *group;
+        struct fz_parquet_copy copy = {.file = file, .row_group = g};
+        assert_int_equal(fz_parquet_copy_fields(encoder, &copy, fields), 3);
+        FZ_OK_OR_FAIL(fz_parquet_copy_group(encoder, &copy, fields, NULL, &group, &err), &err);
+        FZ_OK_OR_FAIL(fz_table_writer_add_group(w, &from->partition, group, &err), &err);
+    }
+    fz_parquet_file_unref(file);
+    fz_parquet_encoder_free(encoder);
+    struct fz_data_file *files;
+    size_t n;
+    FZ_OK_OR_FAIL(fz_table_writer_finish(w, &f->arena, &files, &n, &err), &err);
+    assert_int_equal(n, 1);
+    *writer = w;
+    return files[0];
+}
+
+// Four threads write one partition: one file, nothing lost; then its row groups are copied into another.
+static void threads_share_a_file(void **state) {
+    (void)state;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fixture f = {0};
+    create_table(&f, "2");
+    struct fz_table_writer *w, *copier;
+    struct fz_table_writer_options options = {.store = f.store, .metadata = f.metadata, .operation_id = "op"};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    const struct fz_schema *schema = fz_metadata_current_schema(f.metadata);
+    pthread_t threads[THREADS];
+    struct pusher pushers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        pushers[i] = (struct pusher){w, schema->type->fields, (int64_t)i * ROWS_A_THREAD};
+        assert_int_equal(pthread_create(&threads[i], NULL, push_many, &pushers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    struct fz_data_file *files;
+    size_t n;
+    FZ_OK_OR_FAIL(fz_table_writer_finish(w, &f.arena, &files, &n, &err), &err);
+    assert_int_equal(n, 1);
+    assert_int_equal(files[0].record_count, THREADS * ROWS_A_THREAD);
+    struct fz_data_file copied = copy_all(&f, &files[0], &copier);
+    const struct fz_data_file *both[] = {&files[0], &copied};
+    assert_string_not_equal(files[0].file_path, copied.file_path);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(both[k]->record_count, THREADS * ROWS_A_THREAD);
+        assert_int_equal(both[k]->n_lower_bounds, 3);
+        int64_t lower, upper;
+        memcpy(&lower, both[k]->lower_bounds[0].bytes.ptr, 8);
+        memcpy(&upper, both[k]->upper_bounds[0].bytes.ptr, 8);
+        assert_int_equal(lower, 0);
+        assert_int_equal(upper, THREADS * ROWS_A_THREAD - 1);
+        struct fz_parquet_file *file;
+        FZ_OK_OR_FAIL(fz_parquet_file_open(f.store, both[k]->file_path, -1, NULL, &file, &err), &err);
+        int64_t sum = 0;
+        struct fz_batch batch;
+        FZ_OK_OR_FAIL(fz_batch_init(&batch, schema->type->fields, 1, FZ_BATCH_ROWS, &err), &err);
+        assert_int_equal(fz_parquet_file_meta(file)->n_row_groups, both[k]->n_split_offsets);
+        for (size_t g = 0; g < fz_parquet_file_meta(file)->n_row_groups; g++) {
+            struct fz_parquet_reader *reader;
+            struct fz_parquet_read read = {.fields = schema->type->fields, .n_fields = 1, .row_group = g};
+            FZ_OK_OR_FAIL(fz_parquet_reader_open(file, &read, NULL, &reader, &err), &err);
+            do {
+                FZ_OK_OR_FAIL(fz_parquet_reader_next(reader, &batch, NULL, &err), &err);
+                for (size_t i = 0; i < batch.n_rows; i++) {
+                    sum += ((int64_t *)batch.columns[0].data)[i];
+                }
+            } while (batch.n_rows > 0);
+            fz_parquet_reader_close(reader);
+        }
+        int64_t rows = THREADS * ROWS_A_THREAD;
+        assert_int_equal(sum, rows * (rows - 1) / 2);
+        fz_batch_dispose(&batch);
+        fz_parquet_file_unref(file);
+    }
+    fz_table_writer_free(w);
+    fz_table_writer_free(copier);
+    drop_fixture(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(rows_come_back_by_partition),
         FZ_TEST(abort_leaves_no_file),
         FZ_TEST(null_in_required_column),
+        FZ_TEST(threads_share_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

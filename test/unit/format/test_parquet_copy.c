@@ -16,7 +16,8 @@ struct copied {
 };
 
 // The fields that cannot be copied, decoded into the encoder.
-static void encode_rest(struct fz_parquet_file *file, size_t row_group, const struct fz_field *fields, size_t n, const uint8_t *copied_fields, struct fz_parquet_encoder *encoder) {
+static void encode_rest(struct fz_parquet_file *file, size_t row_group, const struct fz_field *fields, size_t n,
+                        const uint8_t *copied_fields, struct fz_parquet_encoder *encoder) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_field wanted[64];
     size_t columns[64], k = 0;
@@ -51,7 +52,8 @@ static void encode_rest(struct fz_parquet_file *file, size_t row_group, const st
     fz_free(all);
 }
 
-static void copy_file(struct fz_store *store, const char *location, const struct fz_field *fields, size_t n, struct copied *out) {
+static void copy_file(struct fz_store *store, const char *location, const struct fz_field *fields, size_t n,
+                      struct copied *out) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_parquet_file *file;
     struct fz_parquet_writer *writer;
@@ -137,13 +139,18 @@ static void same_chunks(struct fz_store *store, const char *a, const char *b, co
             assert_int_equal(p->total_uncompressed_size, q->total_uncompressed_size);
             assert_int_equal(p->num_values, q->num_values);
             assert_int_equal(p->statistics.null_count, q->statistics.null_count);
-            assert_true(fz_str_eq(p->statistics.min, q->statistics.min) && fz_str_eq(p->statistics.max, q->statistics.max));
+            assert_true(fz_str_eq(p->statistics.min, q->statistics.min) &&
+                        fz_str_eq(p->statistics.max, q->statistics.max));
             int64_t start_p = p->dictionary_page_offset > 0 ? p->dictionary_page_offset : p->data_page_offset;
             int64_t start_q = q->dictionary_page_offset > 0 ? q->dictionary_page_offset : q->data_page_offset;
             assert_memory_equal(one.ptr + start_p, two.ptr + start_q, (size_t)p->total_compressed_size);
             struct fz_pq_offset_index ip, iq;
-            FZ_OK_OR_FAIL(fz_pq_offset_index_decode(&arena, one.ptr + p->offset_index_offset, (size_t)p->offset_index_length, &ip, &err), &err);
-            FZ_OK_OR_FAIL(fz_pq_offset_index_decode(&arena, two.ptr + q->offset_index_offset, (size_t)q->offset_index_length, &iq, &err), &err);
+            FZ_OK_OR_FAIL(fz_pq_offset_index_decode(&arena, one.ptr + p->offset_index_offset,
+                                                    (size_t)p->offset_index_length, &ip, &err),
+                          &err);
+            FZ_OK_OR_FAIL(fz_pq_offset_index_decode(&arena, two.ptr + q->offset_index_offset,
+                                                    (size_t)q->offset_index_length, &iq, &err),
+                          &err);
             assert_int_equal(ip.n_pages, iq.n_pages);
             for (size_t k = 0; k < ip.n_pages; k++) {
                 assert_int_equal(ip.pages[k].offset - start_p, iq.pages[k].offset - start_q);
@@ -152,7 +159,8 @@ static void same_chunks(struct fz_store *store, const char *a, const char *b, co
             }
             assert_int_equal(p->column_index_length, q->column_index_length);
             if (p->column_index_offset > 0) {
-                assert_memory_equal(one.ptr + p->column_index_offset, two.ptr + q->column_index_offset, (size_t)p->column_index_length);
+                assert_memory_equal(one.ptr + p->column_index_offset, two.ptr + q->column_index_offset,
+                                    (size_t)p->column_index_length);
             }
         }
     }
