@@ -55,7 +55,7 @@ static void put(struct fz_column *column, size_t row, int64_t number, struct fz_
             ((int64_t *)column->data)[row] = number;
             break;
         default:
-            ((struct fz_i128 *)column->data)[row] = fz_i128_of((__int128)number << 20);
+            ((struct fz_i128 *)column->data)[row] = fz_i128_of((__int128)number * (1 << 20));
         }
     }
 }
