@@ -352,12 +352,23 @@ static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel
                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     static const struct {
-        const char *format, *function;
-    } readers[] = {{"parquet", "read_parquet"}, {"csv", "read_csv_auto"}, {"json", "read_json_auto"}};
+        const char *format, *function, *options;
+    } readers[] = {
+        {"parquet", "read_parquet", ""},
+        // As Spark without options: no header, texts in columns _c0, _c1 …; an empty field is NULL. Nothing is guessed from the data.
+        {"csv", "read_csv",
+         ", header = false, all_varchar = true, delim = ',', quote = '\"', escape = '\"', comment = '', nullstr = '', "
+         "null_padding = true, "
+         "strict_mode = false"},
+        {"json", "read_json_auto", ""},
+    };
     struct fz_buf sql = {0};
-    const char *format = rel->name.parts[0], *path = rel->name.parts[1], *function = NULL;
+    const char *format = rel->name.parts[0], *path = rel->name.parts[1], *function = NULL, *options = "";
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-        function = fz_strcasecmp(format, readers[i].format) == 0 ? readers[i].function : function;
+        if (fz_strcasecmp(format, readers[i].format) == 0) {
+            function = readers[i].function;
+            options = readers[i].options;
+        }
     }
     if (function == NULL) {
         return fz_fail(err, FZ_UNSUPPORTED, "files of the format %s cannot be read directly; parquet, csv and json can",
@@ -377,18 +388,27 @@ static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel
         }
         fz_buf_putc(&sql, *p);
     }
-    fz_buf_puts(&sql, "')");
+    fz_buf_printf(&sql, "'%s)", options);
     FZ_TRY(fz_buf_check(&sql, err));
-    char *relation = fz_arena_strdup(&s->arena, sql.ptr),
-         *describe = fz_arena_printf(&s->arena, "SELECT * FROM %s", sql.ptr);
+    char *describe = fz_arena_printf(&s->arena, "SELECT * FROM %s", sql.ptr);
     struct fz_field *fields;
     FZ_TRY(fz_duck_describe(duck, describe, &s->arena, &fields, &out->n_fields, err));
     for (size_t i = 0; i < out->n_fields; i++) {
         fields[i].id = (int32_t)i + 1; // columns print as c<id>
     }
+    if (options[0] != 0) { // named by position
+        struct fz_buf names = {0};
+        for (size_t i = 0; i < out->n_fields; i++) {
+            fields[i].name = fz_arena_printf(&s->arena, "_c%zu", i);
+            fz_buf_printf(&names, "%s_c%zu", i > 0 ? ", " : "", i);
+        }
+        fz_buf_printf(&sql, " AS file(%s)", names.ptr);
+        fz_buf_dispose(&names);
+        FZ_TRY(fz_buf_check(&sql, err));
+    }
     out->fields = fields;
     out->name = fz_arena_printf(&s->arena, "%s.`%s`", format, path);
-    out->duck_relation = relation;
+    out->duck_relation = fz_arena_strdup(&s->arena, sql.ptr);
 out:
     fz_buf_dispose(&sql);
     return rc;

@@ -60,7 +60,7 @@ static const char *refused(const struct sql_parser *p) {
         {"DFS", NULL, "DFS commands"},
         {"START", "TRANSACTION", "START TRANSACTION: each statement commits by itself"},
         {"COMMIT", NULL, "COMMIT: each statement commits by itself"},
-        {"ROLLBACK", NULL, "ROLLBACK: use CALL system.rollback_to_snapshot"},
+        {"ROLLBACK", NULL, "ROLLBACK (CALL system.rollback_to_snapshot goes back to a snapshot)"},
         {"BEGIN", NULL, "BEGIN … END (SQL scripting)"},
         {"OPTIMIZE", NULL, "OPTIMIZE: use CALL system.rewrite_data_files"},
         {"VACUUM", NULL, "VACUUM: use CALL system.expire_snapshots"},
