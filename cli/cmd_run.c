@@ -3,18 +3,21 @@
 
 #include "cli.h"
 
-static const char RUN_HELP[] = "usage: frazil run PIPELINE.yaml [--once] [options]\n"
-                               "\n"
-                               "Applies a change stream to Iceberg tables. Runs until SIGINT or SIGTERM, which finish the current commit and stop cleanly.\n"
-                               "\n"
-                               "  --once                 stop at the end of what the source holds now\n"
-                               "  --conf, --properties-file, --catalog, --memory, --threads, -v, -S   as for frazil sql\n"
-                               "\n"
-                               "  frazil run examples/orders/orders.yaml --once\n";
-static const char CHECK_HELP[] = "usage: frazil check PIPELINE.yaml [options]\n"
-                                 "\n"
-                                 "Validates a pipeline without writing: configuration, keys, types, the DDL and the MERGE it would run, warnings.\n"
-                                 "Options as for frazil run.\n";
+static const char RUN_HELP[] =
+    "usage: frazil run PIPELINE.yaml [--once] [options]\n"
+    "\n"
+    "Applies a change stream to Iceberg tables. Runs until SIGINT or SIGTERM, which finish the current commit and stop "
+    "cleanly.\n"
+    "\n"
+    "  --once                 stop at the end of what the source holds now\n"
+    "  --conf, --properties-file, --catalog, --memory, --threads, -v, -S   as for frazil sql\n"
+    "\n"
+    "  frazil run examples/orders/orders.yaml --once\n";
+static const char CHECK_HELP[] =
+    "usage: frazil check PIPELINE.yaml [options]\n"
+    "\n"
+    "Validates a pipeline without writing: configuration, keys, types, the DDL and the MERGE it would run, warnings.\n"
+    "Options as for frazil run.\n";
 
 static void print_line(void *ctx, const char *text) {
     fprintf(ctx, "%s\n", text);
@@ -61,11 +64,9 @@ static int run(int argc, char **argv, bool check) {
     }
     signals_watch(session);
     if (fz_pipeline_open(session, path, &pipeline, &error) != 0) {
-        fprintf(stderr, "%s", path);
-        if (error.line > 0) {
-            fprintf(stderr, ":%d:%d", error.line, error.column);
+        if (strncmp(error.message, path, strlen(path)) != 0) { // most messages begin with the place
+            fprintf(stderr, "%s: ", path);
         }
-        fprintf(stderr, ": ");
         print_error(&error, NULL);
         status = EXIT_USAGE;
         goto out;
@@ -74,7 +75,9 @@ static int run(int argc, char **argv, bool check) {
         status = fz_pipeline_check(pipeline, print_line, stdout, &error) == 0 ? EXIT_DONE : EXIT_USAGE;
     } else {
         fz_run_stats stats;
-        status = fz_pipeline_run(pipeline, once, print_line, common.quiet ? stderr : stdout, &stats, &error) == 0 ? EXIT_DONE : status_of(&error);
+        status = fz_pipeline_run(pipeline, once, print_line, common.quiet ? stderr : stdout, &stats, &error) == 0
+                     ? EXIT_DONE
+                     : status_of(&error);
     }
     if (status != EXIT_DONE) {
         print_error(&error, NULL);

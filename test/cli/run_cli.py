@@ -171,6 +171,12 @@ def structs_of_files():
     equal(rows("SELECT st.x.y, l[0].q FROM json.`s.json` WHERE st.x IS NOT NULL"), [(1, 1)])
 
 @test
+def csv_files_are_read_as_by_spark():  # recorded from Spark 4.1: texts, no header, an empty field and "" are NULL
+    open("x.csv", "w").write('a,b,c\n1,"x, y",\n2,,z\n3,"",z\n')
+    equal(rows("SELECT * FROM csv.`x.csv`"), [("a", "b", "c"), ("1", "x, y", None), ("2", None, "z"), ("3", None, "z")])
+    equal(rows("SELECT _c2, sum(CAST(_c0 AS INT)) AS s FROM csv.`x.csv` WHERE _c0 <> 'a' GROUP BY _c2 ORDER BY s"), [(None, 1), ("z", 5)])
+
+@test
 def damaged_files_are_errors():
     sql("CREATE TABLE db.k AS SELECT id FROM range(10)")
     data, = glob.glob("frazil-warehouse/db/k/data/*.parquet")

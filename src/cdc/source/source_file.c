@@ -93,7 +93,10 @@ static enum fz_code list_files(struct file_source *s, struct fz_err *err) {
         }
     }
     if (s->n_paths == 0) {
-        rc = fz_fail(err, FZ_NOT_FOUND, "source file: no file matches %s", s->options.pattern);
+        rc = fz_fail(err, FZ_NOT_FOUND, "source file: no file matches %s%s", s->options.pattern,
+                     found.gl_pathc > 0 ? "; it is a folder: write "
+                                          "\"folder/*\""
+                                        : "");
     }
 out:
     globfree(&found);
