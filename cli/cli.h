@@ -57,6 +57,7 @@ long print_result(fz_result *r, enum format format, bool header, FILE *out, fz_e
 void signals_start(void);
 void signals_watch(fz_session *session); // NULL: none
 bool signals_interrupted(void);
+void signals_idle(bool idle); // waiting for a person: SIGTERM ends the program at once
 
 int cmd_sql(int argc, char **argv);
 int cmd_run(int argc, char **argv);

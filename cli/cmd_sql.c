@@ -36,7 +36,7 @@ struct runner {
     fz_session *session;
     struct common common;
     enum format format;
-    bool header, keep_going, timing;
+    bool header, keep_going, timing, interactive;
     int status;
 };
 
@@ -47,6 +47,12 @@ static int run_statement(void *ctx, const char *statement, size_t len, int line)
     char *sql = strndup(statement, len);
     if (r->common.verbose) {
         fprintf(stderr, "-- line %d\n%s\n", line, sql);
+    }
+    if (!r->interactive && signals_interrupted()) { // between two statements
+        fprintf(stderr, "frazil: [CANCELLED] interrupted; the statements from line %d on were not run\n", line);
+        r->status = EXIT_INTERRUPTED;
+        free(sql);
+        return 1;
     }
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
@@ -133,9 +139,11 @@ static int interactive(struct runner *r) {
     el_set(el, EL_PROMPT, prompt);
     el_set(el, EL_EDITOR, "emacs");
     el_set(el, EL_HIST, history, past);
+    r->interactive = true;
     r->timing = true;
     r->keep_going = true;
     fputs("frazil " FRAZIL_VERSION ": Spark SQL on Iceberg tables. !help for help.\n", stdout);
+    signals_idle(true);
     for (bool leave = false; !leave && (line = el_gets(el, &count)) != NULL && count > 0;) {
         char *copy = strdup(line);
         if (sql.len == 0 && prompt_command(r, copy, &leave)) {
@@ -152,7 +160,9 @@ static int interactive(struct runner *r) {
         if (end == 0) {
             text_free(&sql);
         } else if (sql.ptr[end - 1] == ';') {
+            signals_idle(false);
             run_script(r, sql.ptr);
+            signals_idle(true);
             r->status = 0;
             text_free(&sql);
             prompt_text = "frazil> ";

@@ -260,7 +260,7 @@ void json_text(FILE *out, const char *s, size_t len) {
 
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static fz_session *watched;
-static atomic_bool interrupted;
+static atomic_bool interrupted, idle_at_prompt;
 
 static void *wait_for_signals(void *ctx) {
     sigset_t set;
@@ -273,7 +273,7 @@ static void *wait_for_signals(void *ctx) {
         sigwait(&set, &signal_number);
         atomic_store(&interrupted, true);
         pthread_mutex_lock(&watch_lock);
-        if (watched != NULL) {
+        if (watched != NULL && !(signal_number == SIGTERM && atomic_load(&idle_at_prompt))) {
             fz_session_cancel(watched);
         } else {
             _exit(EXIT_INTERRUPTED);
@@ -300,6 +300,10 @@ void signals_watch(fz_session *session) {
     pthread_mutex_lock(&watch_lock);
     watched = session;
     pthread_mutex_unlock(&watch_lock);
+}
+
+void signals_idle(bool idle) {
+    atomic_store(&idle_at_prompt, idle);
 }
 
 bool signals_interrupted(void) {
