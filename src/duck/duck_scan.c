@@ -81,6 +81,11 @@ static void bind_scan(duckdb_bind_info info) {
         duckdb_bind_add_result_column(info, name, type);
         duckdb_destroy_logical_type(&type);
     }
+    if (source->n_fields == 0) { // a table without columns has rows still; the engine wants a column, which nobody reads
+        duckdb_logical_type type = duckdb_create_logical_type(DUCKDB_TYPE_BOOLEAN);
+        duckdb_bind_add_result_column(info, "c0", type);
+        duckdb_destroy_logical_type(&type);
+    }
     duckdb_bind_set_cardinality(info, source->estimated_rows > 0 ? (idx_t)source->estimated_rows : 0, false);
 }
 
@@ -172,6 +177,7 @@ static void init_local(duckdb_init_info info) {
     FZ_NEW(local, &err);
     local->duck = duck;
     local->source = fz_source_ref(duckdb_init_get_bind_data(info));
+    n = local->source->n_fields > 0 ? n : 0;
     for (size_t i = 0; i < n; i++) {
         columns[i] = duckdb_init_get_column_index(info, i);
     }

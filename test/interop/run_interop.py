@@ -37,6 +37,8 @@ CANNOT = [
     ("pyiceberg", "is not supported"),
     ("duckdb", "Not implemented Error"),
     ("duckdb", "Unrecognized primitive type"),
+    ("duckdb", "must return at least one column"),
+    ("pyiceberg", "Unsupported field type: 'variant'"),
     ("spark", "Spark does not support time fields"),
 ]
 
@@ -166,6 +168,8 @@ class Interop:
             if reference is None:
                 reference, reference_name = got, name
                 self.note("passed", f"{where}: {len(rows)} rows")
+            elif not columns and not reference[0]:  # all columns were dropped; only Spark counts rows without columns
+                self.note("passed", where)
             elif got != reference and not (name == "pyiceberg" and same_but_empty(reference, got)):
                 self.note("failed", f"{where} differs from {reference_name}: {first_difference(reference, got)}")
             else:
@@ -188,7 +192,8 @@ class Interop:
         try:
             answer = self.engine("pyiceberg").ask(bounds=metadata)
         except Broken as error:
-            self.note("failed", f"{where}: {error}")
+            cannot = any(part in str(error) for engine, part in CANNOT if engine == "pyiceberg")
+            self.note("skipped" if cannot else "failed", f"{where}: {error}")
             return
         self.note("failed" if answer["problems"] else "passed", f"{where}: {answer['files']} files; " + "; ".join(answer["problems"][:4]))
 
