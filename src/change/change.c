@@ -33,7 +33,8 @@ enum fz_code fz_change_remove_file(struct fz_change *c, const struct fz_data_fil
 }
 
 enum fz_code fz_change_reference(struct fz_change *c, const char *path, struct fz_err *err) {
-    enum fz_code rc = fz_grow((void **)&c->referenced, &c->cap_referenced, c->n_referenced + 1, sizeof *c->referenced, err);
+    enum fz_code rc =
+        fz_grow((void **)&c->referenced, &c->cap_referenced, c->n_referenced + 1, sizeof *c->referenced, err);
     if (rc == FZ_OK) {
         c->referenced[c->n_referenced++] = path;
     }
@@ -53,11 +54,15 @@ static enum fz_code choose_mode(struct fz_change *c, struct fz_err *err) {
     } else if (fz_strcasecmp(mode, "copy-on-write") == 0) {
         c->mode = FZ_COPY_ON_WRITE;
     } else {
-        return fz_fail(err, FZ_INVALID_ARG, "table property %s is '%s'; it must be copy-on-write or merge-on-read", key, mode);
+        return fz_fail(err, FZ_INVALID_ARG, "table property %s is '%s'; it must be copy-on-write or merge-on-read", key,
+                       mode);
     }
     if (c->mode == FZ_MERGE_ON_READ && c->metadata->format_version < 2) {
-        return fz_fail(err, FZ_INVALID_ARG, "merge-on-read needs format version 2 or newer, the table has version %d: set %s to copy-on-write, or "
-                                            "'format-version' to 2", c->metadata->format_version, key);
+        return fz_fail(
+            err, FZ_INVALID_ARG,
+            "merge-on-read needs format version 2 or newer, the table has version %d: set %s to copy-on-write, or "
+            "'format-version' to 2",
+            c->metadata->format_version, key);
     }
     return FZ_OK;
 }
@@ -125,6 +130,7 @@ static enum fz_code open_writer(struct fz_change *c, struct fz_err *err) {
         .with_lineage = c->lineage,
         .operation_id = c->operation_id,
         .cancel = c->context->cancel,
+        .memory_bytes = c->context->budget != NULL ? c->context->budget->limit_bytes / 4 : 0,
         .sort_order_id = fz_change_is_sorted(c) ? c->metadata->default_sort_order_id : 0,
     };
     return fz_table_writer_new(&options, &c->writer, err);
@@ -175,7 +181,8 @@ out:
 
 static bool is_deleted_whole(void *ctx, const struct fz_data_file *file) {
     const struct fz_change *c = ctx;
-    bool with_data_file = fz_delete_is_file_scoped(file) && (file->content_offset >= 0 || c->metadata->format_version >= 3); // remove_data_file
+    bool with_data_file = fz_delete_is_file_scoped(file) &&
+                          (file->content_offset >= 0 || c->metadata->format_version >= 3); // remove_data_file
     return !with_data_file && fz_prune_file_all(c->bound->on, c->metadata, file);
 }
 
@@ -258,7 +265,8 @@ static enum fz_code build_summary(struct fz_change *c, struct fz_property **out,
         {"not-matched-by-source-updated", s->by_source_updated},
         {"not-matched-by-source-deleted", s->by_source_deleted},
     };
-    bool is_merge = c->bound->kind == FZ_STMT_MERGE && (c->has_matched || c->has_by_source); // one that only inserts is an append
+    bool is_merge =
+        c->bound->kind == FZ_STMT_MERGE && (c->has_matched || c->has_by_source); // one that only inserts is an append
     size_t n_counters = is_merge ? sizeof counters / sizeof *counters : 0;
     struct fz_property *items = fz_arena_array(&c->arena, n_counters + c->context->n_summary, sizeof *items);
     if (items == NULL) {
@@ -282,8 +290,9 @@ static enum fz_code build_summary(struct fz_change *c, struct fz_property **out,
 static enum fz_isolation isolation_of(const struct fz_change *c) {
     char key[64];
     snprintf(key, sizeof key, "write.%s.isolation-level", operation_name(c));
-    return fz_strcasecmp(fz_metadata_property(c->metadata, key, "serializable"), "snapshot") == 0 ? FZ_ISOLATION_SNAPSHOT
-                                                                                                  : FZ_ISOLATION_SERIALIZABLE;
+    return fz_strcasecmp(fz_metadata_property(c->metadata, key, "serializable"), "snapshot") == 0
+               ? FZ_ISOLATION_SNAPSHOT
+               : FZ_ISOLATION_SERIALIZABLE;
 }
 
 static enum fz_code commit(struct fz_change *c, struct fz_err *err) {
@@ -302,7 +311,9 @@ static enum fz_code commit(struct fz_change *c, struct fz_err *err) {
         .base = c->metadata,
         .branch = c->target->branch,
         .wap_id = c->target->wap_id,
-        .kind = insert_only ? FZ_COMMIT_APPEND : overwrites ? FZ_COMMIT_OVERWRITE : FZ_COMMIT_ROW_DELTA,
+        .kind = insert_only  ? FZ_COMMIT_APPEND
+                : overwrites ? FZ_COMMIT_OVERWRITE
+                             : FZ_COMMIT_ROW_DELTA,
         .added = c->added,
         .n_added = c->n_added,
         .removed = c->removed,
@@ -391,7 +402,8 @@ static void finish(struct fz_change *c, bool keep_files) {
     dispose(c);
 }
 
-enum fz_code fz_change_run(const struct fz_change_context *context, const struct fz_change_request *request, struct fz_change_stats *out, struct fz_err *err) {
+enum fz_code fz_change_run(const struct fz_change_context *context, const struct fz_change_request *request,
+                           struct fz_change_stats *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t started_us = fz_monotonic_us();
     struct fz_change c = {.context = context, .request = request};
@@ -410,8 +422,9 @@ out:
 }
 
 // One run of EXPLAIN DRY RUN in the given mode (NULL: the table's).
-static enum fz_code dry_run(const struct fz_change_context *context, const struct fz_change_request *request, const enum fz_write_mode *mode, bool first,
-                            enum fz_write_mode *used, struct fz_buf *out, struct fz_err *err) {
+static enum fz_code dry_run(const struct fz_change_context *context, const struct fz_change_request *request,
+                            const enum fz_write_mode *mode, bool first, enum fz_write_mode *used, struct fz_buf *out,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t started_us = fz_monotonic_us();
     struct fz_change c = {.context = context, .request = request};
@@ -428,8 +441,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_change_explain(const struct fz_change_context *context, const struct fz_change_request *request, bool is_dry_run, struct fz_buf *out,
-                               struct fz_err *err) {
+enum fz_code fz_change_explain(const struct fz_change_context *context, const struct fz_change_request *request,
+                               bool is_dry_run, struct fz_buf *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_change c = {.context = context, .request = request};
     enum fz_write_mode used, other;

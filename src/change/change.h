@@ -13,8 +13,8 @@ struct fz_change_target { // the Iceberg table behind fz_sql_table.handle for a 
     struct fz_table_name name;
     struct fz_store *store;
     struct fz_metadata *metadata; // as bound; the statement is pinned to its branch head
-    const char *branch;           // NULL = main
-    const char *wap_id;           // the snapshot is staged under this id; NULL: it is published
+    const char *branch; // NULL = main
+    const char *wap_id; // the snapshot is staged under this id; NULL: it is published
 };
 struct fz_change_context {
     struct fz_duck *duck;
@@ -43,16 +43,18 @@ struct fz_change_request {
     const struct fz_field *source_fields;
     size_t n_source_fields;
 };
-enum fz_code fz_change_run(const struct fz_change_context *context, const struct fz_change_request *request, struct fz_change_stats *out, struct fz_err *err);
+enum fz_code fz_change_run(const struct fz_change_context *context, const struct fz_change_request *request,
+                           struct fz_change_stats *out, struct fz_err *err);
 // EXPLAIN: how the statement would run, as text; the source is run, footers and page indexes are read. `dry_run`: everything but the
 // commit, in both write modes that the table's version knows; what was written is removed.
-enum fz_code fz_change_explain(const struct fz_change_context *context, const struct fz_change_request *request, bool dry_run, struct fz_buf *out,
-                               struct fz_err *err);
+enum fz_code fz_change_explain(const struct fz_change_context *context, const struct fz_change_request *request,
+                               bool dry_run, struct fz_buf *out, struct fz_err *err);
 // INSERT INTO / OVERWRITE: bound->query's scans registered.
-enum fz_code fz_change_insert(const struct fz_change_context *context, const struct fz_bound_insert *bound, const struct fz_change_target *target,
-                              struct fz_change_stats *out, struct fz_err *err);
+enum fz_code fz_change_insert(const struct fz_change_context *context, const struct fz_bound_insert *bound,
+                              const struct fz_change_target *target, struct fz_change_stats *out, struct fz_err *err);
 // TRUNCATE TABLE.
-enum fz_code fz_change_truncate(const struct fz_change_context *context, const struct fz_change_target *target, struct fz_change_stats *out, struct fz_err *err);
+enum fz_code fz_change_truncate(const struct fz_change_context *context, const struct fz_change_target *target,
+                                struct fz_change_stats *out, struct fz_err *err);
 
 // A branch that does not exist yet (write-audit-publish makes it at the first write) starts where main is.
 const struct fz_snapshot *fz_branch_head(const struct fz_metadata *metadata, const char *branch);

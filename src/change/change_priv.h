@@ -23,9 +23,9 @@ struct fz_change {
     const struct fz_schema *schema;
     int64_t head_snapshot_id; // of the branch; -1 none
     enum fz_write_mode mode;
-    bool lineage;             // v3: _row_id and _last_updated_sequence_number are carried
+    bool lineage; // v3: _row_id and _last_updated_sequence_number are carried
     bool has_matched, has_not_matched, has_by_source, has_update;
-    bool produces_rows;       // some clause writes rows
+    bool produces_rows; // some clause writes rows
     struct fz_arena arena;
     char operation_id[37];
     // source
@@ -35,13 +35,13 @@ struct fz_change {
     struct fz_scan_keys *keys; // of the source, for the target's scan; NULL: all target rows are wanted
     struct fz_source *target_source;
     // match
-    const struct fz_expr *prune_filter;   // over target columns; NULL: none
+    const struct fz_expr *prune_filter; // over target columns; NULL: none
     struct fz_scan_plan *plan;
     int64_t target_scan_id;
-    struct fz_field *sink_fields;         // action, file_ix, pos, [row_id], columns…
+    struct fz_field *sink_fields; // action, file_ix, pos, [row_id], columns…
     size_t n_sink_fields;
     char *match_sql;
-    struct fz_changed_file *files;        // plan->n_files
+    struct fz_changed_file *files; // plan->n_files
     struct fz_table_writer *writer;
     // result
     struct fz_data_file *added;
@@ -77,15 +77,18 @@ bool fz_change_is_sorted(const struct fz_change *c);
 enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err);
 // sort_order.c: ORDER BY list over columns printed as <prefix><field id>; empty when the table is unsorted or sorts by something that has no
 // order here. Registers the kernels it uses; duck NULL: only to see whether there is an order.
-enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *metadata, const char *prefix, struct fz_buf *out, struct fz_err *err);
+enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *metadata, const char *prefix,
+                               struct fz_buf *out, struct fz_err *err);
 // delete_files.c: merge-on-read, position delete files (v2) or deletion vectors (v3) for changed positions.
 enum fz_code fz_change_write_deletes(struct fz_change *c, struct fz_err *err);
 
 enum fz_code fz_change_add_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
 enum fz_code fz_change_remove_file(struct fz_change *c, const struct fz_data_file *file, struct fz_err *err);
 // The live delete files of the target's branch for which `covers` is true, in `arena`.
-enum fz_code fz_change_covered_deletes(const struct fz_change_target *target, bool (*covers)(void *ctx, const struct fz_data_file *file), void *ctx,
-                                       struct fz_arena *arena, struct fz_data_file **out, size_t *n, struct fz_err *err);
+enum fz_code fz_change_covered_deletes(const struct fz_change_target *target,
+                                       bool (*covers)(void *ctx, const struct fz_data_file *file), void *ctx,
+                                       struct fz_arena *arena, struct fz_data_file **out, size_t *n,
+                                       struct fz_err *err);
 enum fz_code fz_change_reference(struct fz_change *c, const char *path, struct fz_err *err);
 
 #endif

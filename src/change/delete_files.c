@@ -58,7 +58,8 @@ out:
     return rc;
 }
 
-static struct fz_data_file delete_file_of(const struct fz_data_file *data_file, const char *location, const char *format) {
+static struct fz_data_file delete_file_of(const struct fz_data_file *data_file, const char *location,
+                                          const char *format) {
     return (struct fz_data_file){
         .content = FZ_CONTENT_POSITION_DELETES,
         .file_path = location,
@@ -72,8 +73,9 @@ static struct fz_data_file delete_file_of(const struct fz_data_file *data_file, 
     };
 }
 
-static enum fz_code new_location(struct fz_change *c, const struct fz_file_options *options, const struct fz_data_file *data_file, int number,
-                                 const char *extension, const char **out, struct fz_err *err) {
+static enum fz_code new_location(struct fz_change *c, const struct fz_file_options *options,
+                                 const struct fz_data_file *data_file, int number, const char *extension,
+                                 const char **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf path = {0};
     char name[128], *location = NULL;
@@ -118,8 +120,8 @@ static enum fz_code put_position(void *ctx, int64_t pos, struct fz_err *err) {
 }
 
 // One delete file for the data files `ixs`, in the order given (ascending paths).
-static enum fz_code write_position_file(struct fz_change *c, const struct fz_file_options *options, const size_t *ixs, size_t n, int number,
-                                        struct fz_err *err) {
+static enum fz_code write_position_file(struct fz_change *c, const struct fz_file_options *options, const size_t *ixs,
+                                        size_t n, int number, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct position_writer w = {0};
     struct fz_writer *sink = NULL;
@@ -166,7 +168,8 @@ out:
 
 static int by_partition(const void *a, const void *b, void *ctx) {
     const struct fz_scan_file *sort_files = ctx;
-    const struct fz_data_file *x = &sort_files[*(const size_t *)a].entry->file, *y = &sort_files[*(const size_t *)b].entry->file;
+    const struct fz_data_file *x = &sort_files[*(const size_t *)a].entry->file,
+                              *y = &sort_files[*(const size_t *)b].entry->file;
     if (x->spec_id != y->spec_id) {
         return x->spec_id < y->spec_id ? -1 : 1;
     }
@@ -187,11 +190,13 @@ static enum fz_code write_position_files(struct fz_change *c, size_t *ixs, size_
     enum fz_code rc = FZ_OK;
     struct fz_file_options options;
     FZ_TRY(fz_file_options_for_deletes(c->metadata, &c->arena, &options, err));
-    bool by_file = fz_strcasecmp(fz_metadata_property(c->metadata, "write.delete.granularity", "file"), "partition") != 0;
+    bool by_file =
+        fz_strcasecmp(fz_metadata_property(c->metadata, "write.delete.granularity", "file"), "partition") != 0;
     int number = 1;
     for (size_t i = 0; i < n;) {
         size_t end = i + 1;
-        while (!by_file && end < n && same_partition(&c->plan->files[ixs[i]].entry->file, &c->plan->files[ixs[end]].entry->file)) {
+        while (!by_file && end < n &&
+               same_partition(&c->plan->files[ixs[i]].entry->file, &c->plan->files[ixs[end]].entry->file)) {
             end++;
         }
         FZ_TRY(write_position_file(c, &options, ixs + i, end - i, number++, err));
@@ -220,9 +225,15 @@ static enum fz_code write_vectors(struct fz_change *c, const size_t *ixs, size_t
         char cardinality[24];
         int64_t count = fz_positions_count(c->files[ixs[i]].changed), offset;
         snprintf(cardinality, sizeof cardinality, "%" PRId64, count);
-        struct fz_puffin_property properties[2] = {{"referenced-data-file", data_file->file_path}, {"cardinality", cardinality}};
-        struct fz_puffin_blob meta = {
-            .type = "deletion-vector-v1", .fields = &POS_FIELD, .n_fields = 1, .snapshot_id = -1, .sequence_number = -1, .properties = properties, .n_properties = 2};
+        struct fz_puffin_property properties[2] = {{"referenced-data-file", data_file->file_path},
+                                                   {"cardinality", cardinality}};
+        struct fz_puffin_blob meta = {.type = "deletion-vector-v1",
+                                      .fields = &POS_FIELD,
+                                      .n_fields = 1,
+                                      .snapshot_id = -1,
+                                      .sequence_number = -1,
+                                      .properties = properties,
+                                      .n_properties = 2};
         fz_buf_clear(&blob);
         FZ_TRY(fz_dv_encode(c->files[ixs[i]].changed, &blob, err));
         FZ_TRY(fz_puffin_writer_add(puffin, &meta, blob.ptr, blob.len, &offset, err));

@@ -11,8 +11,8 @@ static const struct {
     const char *name;
     enum fz_pq_codec codec;
 } CODECS[] = {
-    {"zstd", FZ_PQ_ZSTD},     {"snappy", FZ_PQ_SNAPPY}, {"gzip", FZ_PQ_GZIP},
-    {"brotli", FZ_PQ_BROTLI}, {"lz4", FZ_PQ_LZ4_RAW},   {"uncompressed", FZ_PQ_UNCOMPRESSED},
+    {"zstd", FZ_PQ_ZSTD},         {"snappy", FZ_PQ_SNAPPY}, {"gzip", FZ_PQ_GZIP},
+    {"brotli", FZ_PQ_BROTLI},     {"lz4", FZ_PQ_LZ4_RAW},   {"uncompressed", FZ_PQ_UNCOMPRESSED},
     {"none", FZ_PQ_UNCOMPRESSED},
 };
 
@@ -28,23 +28,29 @@ static const char *parquet_property(const struct fz_metadata *m, bool deletes, c
     return value != NULL ? value : fz_metadata_property(m, full, fallback);
 }
 
-static enum fz_code parquet_number(const struct fz_metadata *m, bool deletes, const char *key, int64_t fallback, int64_t *out, struct fz_err *err) {
+static enum fz_code parquet_number(const struct fz_metadata *m, bool deletes, const char *key, int64_t fallback,
+                                   int64_t *out, struct fz_err *err) {
     const char *text = parquet_property(m, deletes, key, NULL);
     *out = fallback;
     if (text != NULL && (!fz_parse_i64(fz_str_of(text), out) || *out <= 0)) {
-        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.%s is '%s'; it must be a positive number", key, text);
+        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.%s is '%s'; it must be a positive number",
+                       key, text);
     }
     return FZ_OK;
 }
 
-static enum fz_code common(const struct fz_metadata *m, bool deletes, struct fz_arena *arena, struct fz_file_options *out, struct fz_err *err) {
+static enum fz_code common(const struct fz_metadata *m, bool deletes, struct fz_arena *arena,
+                           struct fz_file_options *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     *out = (struct fz_file_options){0};
     const char *format = fz_metadata_property(m, deletes ? "write.delete.format.default" : "write.format.default",
                                               fz_metadata_property(m, "write.format.default", "parquet"));
     if (fz_strcasecmp(format, "parquet") != 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "the table wants new files in the format %s; frazil writes Parquet: ALTER TABLE … SET TBLPROPERTIES "
-                                            "('write.format.default'='parquet')", format);
+        return fz_fail(
+            err, FZ_UNSUPPORTED,
+            "the table wants new files in the format %s; frazil writes Parquet: ALTER TABLE … SET TBLPROPERTIES "
+            "('write.format.default'='parquet')",
+            format);
     }
     const char *data_path = fz_metadata_property(m, "write.data.path", NULL);
     out->data_path = data_path != NULL ? data_path : fz_arena_printf(arena, "%s/data", m->location);
@@ -59,15 +65,19 @@ static enum fz_code common(const struct fz_metadata *m, bool deletes, struct fz_
         c++;
     }
     if (c == sizeof CODECS / sizeof *CODECS) {
-        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.compression-codec is '%s'; known are zstd, snappy, gzip, brotli, lz4, "
-                                            "uncompressed", codec);
+        return fz_fail(
+            err, FZ_INVALID_ARG,
+            "table property write.parquet.compression-codec is '%s'; known are zstd, snappy, gzip, brotli, lz4, "
+            "uncompressed",
+            codec);
     }
     out->parquet.codec = CODECS[c].codec;
     int64_t level;
     const char *level_text = parquet_property(m, deletes, "compression-level", NULL);
     out->parquet.level = level_text != NULL && fz_parse_i64(fz_str_of(level_text), &level) ? (int)level : -1;
     if (level_text == NULL && out->parquet.codec == FZ_PQ_ZSTD) {
-        out->parquet.level = 1; // half the time of zstd's own default, 3, for files of the same size (measured on 10 M orders)
+        out->parquet.level =
+            1; // half the time of zstd's own default, 3, for files of the same size (measured on 10 M orders)
     }
     FZ_TRY(parquet_number(m, deletes, "row-group-size-bytes", 134217728, &out->parquet.row_group_size_bytes, err));
     FZ_TRY(parquet_number(m, deletes, "page-size-bytes", 1048576, &out->parquet.page_size_bytes, err));
@@ -120,14 +130,15 @@ out:
     return rc;
 }
 
-static const char *column_property(const struct fz_metadata *m, struct fz_arena *arena, const char *key, const char *column) {
+static const char *column_property(const struct fz_metadata *m, struct fz_arena *arena, const char *key,
+                                   const char *column) {
     const char *full = fz_arena_printf(arena, "write.parquet.bloom-filter-%s.column.%s", key, column);
     return full != NULL ? fz_metadata_property(m, full, NULL) : NULL;
 }
 
 // write.parquet.bloom-filter-*: on by column; false-positive rate and expected distinct values by column; size for all.
-static enum fz_code bloom_options(const struct fz_metadata *m, const char *column, struct fz_arena *arena, struct fz_parquet_bloom_options *out,
-                                  struct fz_err *err) {
+static enum fz_code bloom_options(const struct fz_metadata *m, const char *column, struct fz_arena *arena,
+                                  struct fz_parquet_bloom_options *out, struct fz_err *err) {
     int64_t max_bytes = 1 << 20;
     *out = (struct fz_parquet_bloom_options){0};
     const char *enabled = column_property(m, arena, "enabled", column);
@@ -140,18 +151,23 @@ static enum fz_code bloom_options(const struct fz_metadata *m, const char *colum
     char *end = NULL;
     out->fpp = fpp != NULL ? strtod(fpp, &end) : 0.01;
     if (fpp != NULL && (end == fpp || *end != 0 || !(out->fpp > 0 && out->fpp < 1))) {
-        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.bloom-filter-fpp.column.%s is '%s'; it must be a number between 0 and 1", column, fpp);
+        return fz_fail(
+            err, FZ_INVALID_ARG,
+            "table property write.parquet.bloom-filter-fpp.column.%s is '%s'; it must be a number between 0 and 1",
+            column, fpp);
     }
     if (ndv != NULL && (!fz_parse_i64(fz_str_of(ndv), &out->ndv) || out->ndv <= 0)) {
-        return fz_fail(err, FZ_INVALID_ARG, "table property write.parquet.bloom-filter-ndv.column.%s is '%s'; it must be a positive number", column, ndv);
+        return fz_fail(err, FZ_INVALID_ARG,
+                       "table property write.parquet.bloom-filter-ndv.column.%s is '%s'; it must be a positive number",
+                       column, ndv);
     }
     enum fz_code rc = parquet_number(m, false, "bloom-filter-max-bytes", max_bytes, &max_bytes, err);
     out->max_bytes = max_bytes > 32 ? (size_t)max_bytes : 32;
     return rc;
 }
 
-enum fz_code fz_file_options_for_data(const struct fz_metadata *m, const struct fz_schema *schema, struct fz_arena *arena, struct fz_file_options *out,
-                                      struct fz_err *err) {
+enum fz_code fz_file_options_for_data(const struct fz_metadata *m, const struct fz_schema *schema,
+                                      struct fz_arena *arena, struct fz_file_options *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct leaves leaves = {.arena = arena, .schema = schema};
     FZ_TRY(common(m, false, arena, out, err));
@@ -203,7 +219,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_file_options_for_deletes(const struct fz_metadata *m, struct fz_arena *arena, struct fz_file_options *out, struct fz_err *err) {
+enum fz_code fz_file_options_for_deletes(const struct fz_metadata *m, struct fz_arena *arena,
+                                         struct fz_file_options *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     FZ_TRY(common(m, true, arena, out, err));
     out->target_file_size_bytes = fz_metadata_property_i64(m, "write.delete.target-file-size-bytes", 67108864);
@@ -212,7 +229,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_file_location(const struct fz_file_options *options, const char *partition_path, const char *file_name, char **out, struct fz_err *err) {
+enum fz_code fz_file_location(const struct fz_file_options *options, const char *partition_path, const char *file_name,
+                              char **out, struct fz_err *err) {
     struct fz_buf b = {0};
     const char *slash = partition_path[0] != 0 ? "/" : "";
     fz_buf_puts(&b, options->data_path);
@@ -242,7 +260,8 @@ enum fz_code fz_file_location(const struct fz_file_options *options, const char 
     return rc;
 }
 
-static enum fz_code bound_bytes(struct fz_arena *arena, const struct fz_value *value, struct fz_str *out, struct fz_err *err) {
+static enum fz_code bound_bytes(struct fz_arena *arena, const struct fz_value *value, struct fz_str *out,
+                                struct fz_err *err) {
     struct fz_buf b = {0};
     enum fz_code rc = fz_value_to_bound(&b, value, err);
     if (rc == FZ_OK) {
@@ -254,12 +273,15 @@ static enum fz_code bound_bytes(struct fz_arena *arena, const struct fz_value *v
     return rc;
 }
 
-enum fz_code fz_file_metrics_to_data_file(struct fz_arena *arena, const struct fz_parquet_metrics *metrics, struct fz_data_file *out, struct fz_err *err) {
+enum fz_code fz_file_metrics_to_data_file(struct fz_arena *arena, const struct fz_parquet_metrics *metrics,
+                                          struct fz_data_file *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n = metrics->n_columns;
-    struct fz_id_count *sizes = fz_arena_array(arena, n, sizeof *sizes), *values = fz_arena_array(arena, n, sizeof *values),
+    struct fz_id_count *sizes = fz_arena_array(arena, n, sizeof *sizes),
+                       *values = fz_arena_array(arena, n, sizeof *values),
                        *nulls = fz_arena_array(arena, n, sizeof *nulls), *nans = fz_arena_array(arena, n, sizeof *nans);
-    struct fz_id_bytes *lower = fz_arena_array(arena, n, sizeof *lower), *upper = fz_arena_array(arena, n, sizeof *upper);
+    struct fz_id_bytes *lower = fz_arena_array(arena, n, sizeof *lower),
+                       *upper = fz_arena_array(arena, n, sizeof *upper);
     if (sizes == NULL || values == NULL || nulls == NULL || nans == NULL || lower == NULL || upper == NULL) {
         return fz_fail_nomem(err, n * sizeof *sizes);
     }

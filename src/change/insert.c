@@ -26,7 +26,8 @@ static enum fz_code push(struct fz_sink *base, const struct fz_batch *batch, str
 static const struct fz_sink_vtable INSERT_SINK = {.push = push};
 
 // Sorted tables are pulled in order; all others are pushed by all threads.
-static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *bound, int64_t *rows, struct fz_err *err) {
+static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *bound, int64_t *rows,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0}, order = {0};
     struct fz_duck_result *result = NULL;
@@ -38,6 +39,7 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
         .metadata = in->target->metadata,
         .operation_id = in->operation_id,
         .cancel = in->context->cancel,
+        .memory_bytes = in->context->budget != NULL ? in->context->budget->limit_bytes / 4 : 0,
         .sort_order_id = order.len > 0 ? in->target->metadata->default_sort_order_id : 0,
     };
     FZ_TRY(fz_table_writer_new(&options, &in->writer, err));
@@ -97,7 +99,8 @@ static enum fz_code plan_all(struct insert *in, const struct fz_expr *filter, st
 
 static bool partition_is_added(const struct insert *in, const struct fz_data_file *file) {
     for (size_t i = 0; i < in->n_added; i++) {
-        if (in->added[i].spec_id == file->spec_id && (file->partition.u.nested.n == 0 || fz_value_equal(&in->added[i].partition, &file->partition))) {
+        if (in->added[i].spec_id == file->spec_id &&
+            (file->partition.u.nested.n == 0 || fz_value_equal(&in->added[i].partition, &file->partition))) {
             return true;
         }
     }
@@ -115,7 +118,8 @@ static bool is_overwritten(void *ctx, const struct fz_data_file *file) {
 }
 
 // Adds the delete files of what is overwritten to what is removed.
-static enum fz_code remove_covered_deletes(struct insert *in, const struct fz_expr *filter, bool dynamic, struct fz_err *err) {
+static enum fz_code remove_covered_deletes(struct insert *in, const struct fz_expr *filter, bool dynamic,
+                                           struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct overwritten overwritten = {.in = in, .filter = filter, .dynamic = dynamic};
     struct fz_data_file *deletes;
@@ -145,7 +149,9 @@ static enum fz_code choose_removed(struct insert *in, const struct fz_expr *filt
             continue;
         }
         if (filter != NULL && !fz_prune_file_all(filter, in->target->metadata, file)) {
-            rc = fz_fail(err, FZ_INVALID_ARG, "Cannot delete file where some, but not all, rows match filter: %s. Overwrite whole partitions, or use DELETE and INSERT",
+            rc = fz_fail(err, FZ_INVALID_ARG,
+                         "Cannot delete file where some, but not all, rows match filter: %s. Overwrite whole "
+                         "partitions, or use DELETE and INSERT",
                          file->file_path);
             goto out;
         }
@@ -156,8 +162,8 @@ out:
     return rc;
 }
 
-static enum fz_code commit(struct insert *in, enum fz_commit_kind kind, bool replace_partitions, const char *operation, struct fz_change_stats *stats,
-                           struct fz_err *err) {
+static enum fz_code commit(struct insert *in, enum fz_commit_kind kind, bool replace_partitions, const char *operation,
+                           struct fz_change_stats *stats, struct fz_err *err) {
     const struct fz_snapshot *head = fz_branch_head(in->target->metadata, in->target->branch);
     struct fz_commit_result result = {0};
     struct fz_commit_request request = {
@@ -211,8 +217,8 @@ static void dispose(struct insert *in, enum fz_code rc) {
     fz_arena_dispose(&in->arena);
 }
 
-enum fz_code fz_change_insert(const struct fz_change_context *context, const struct fz_bound_insert *bound, const struct fz_change_target *target,
-                              struct fz_change_stats *out, struct fz_err *err) {
+enum fz_code fz_change_insert(const struct fz_change_context *context, const struct fz_bound_insert *bound,
+                              const struct fz_change_target *target, struct fz_change_stats *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t started_us = fz_monotonic_us();
     struct fz_change_stats stats = {0};
@@ -239,7 +245,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_change_truncate(const struct fz_change_context *context, const struct fz_change_target *target, struct fz_change_stats *out, struct fz_err *err) {
+enum fz_code fz_change_truncate(const struct fz_change_context *context, const struct fz_change_target *target,
+                                struct fz_change_stats *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_change_stats stats = {0};
     struct insert in = {.context = context, .target = target};

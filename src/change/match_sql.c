@@ -44,7 +44,8 @@ static bool visit_column(void *ctx, const struct fz_expr *e) {
     if (e->kind == FZ_EXPR_COLUMN && e->u.column.relation == 0) {
         const struct fz_field *field = target_field(needed->change, e->u.column.field_id);
         if (field == NULL) {
-            needed->rc = fz_fail(needed->err, FZ_BUG, "target column %s (id %d) is not a column of the table", e->u.column.name, e->u.column.field_id);
+            needed->rc = fz_fail(needed->err, FZ_BUG, "target column %s (id %d) is not a column of the table",
+                                 e->u.column.name, e->u.column.field_id);
             return false;
         }
         return need(needed, field);
@@ -65,7 +66,9 @@ static enum fz_code collect_needed(struct fz_change *c, struct needed *needed, s
         int32_t id;
         enum fz_type_id type;
         const char *name;
-    } own[] = {{FZ_ID_FILE_IX, FZ_TYPE_INT, "_file_ix"}, {FZ_ID_POS, FZ_TYPE_LONG, "_pos"}, {FZ_ID_ROW_ID, FZ_TYPE_LONG, "_row_id"}};
+    } own[] = {{FZ_ID_FILE_IX, FZ_TYPE_INT, "_file_ix"},
+               {FZ_ID_POS, FZ_TYPE_LONG, "_pos"},
+               {FZ_ID_ROW_ID, FZ_TYPE_LONG, "_row_id"}};
     for (size_t i = 0; i < (c->lineage ? 3 : 2); i++) {
         struct fz_field f = {.id = own[i].id, .name = own[i].name, .type = fz_type_primitive(own[i].type)};
         need(needed, &f);
@@ -78,7 +81,8 @@ static enum fz_code collect_needed(struct fz_change *c, struct needed *needed, s
         if (clause->condition != NULL) {
             fz_expr_walk(clause->condition, visit_column, needed);
         }
-        for (size_t i = 0; clause->action != FZ_MERGE_DELETE && i < c->schema->type->n_fields && needed->rc == FZ_OK; i++) {
+        for (size_t i = 0; clause->action != FZ_MERGE_DELETE && i < c->schema->type->n_fields && needed->rc == FZ_OK;
+             i++) {
             if (clause->values[i].is_unchanged) {
                 need(needed, &c->schema->type->fields[i]);
             } else if (clause->values[i].value != NULL) {
@@ -109,7 +113,8 @@ out:
 }
 
 // CASE WHEN c1 THEN 1 WHEN c2 THEN 2 … ELSE 0 END over the clauses of one kind.
-static enum fz_code print_decision(const struct fz_change *c, enum fz_merge_match match, struct fz_buf *sql, struct fz_err *err) {
+static enum fz_code print_decision(const struct fz_change *c, enum fz_merge_match match, struct fz_buf *sql,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     fz_buf_puts(sql, "CASE");
     bool any = false, always = false;
@@ -137,7 +142,11 @@ static enum fz_code print_action(const struct fz_change *c, struct fz_buf *sql, 
     enum fz_code rc = FZ_OK;
     bool one_kind = c->has_matched + c->has_not_matched + c->has_by_source == 1;
     if (one_kind) {
-        return print_decision(c, c->has_matched ? FZ_MATCHED : c->has_not_matched ? FZ_NOT_MATCHED : FZ_NOT_MATCHED_BY_SOURCE, sql, err);
+        return print_decision(c,
+                              c->has_matched       ? FZ_MATCHED
+                              : c->has_not_matched ? FZ_NOT_MATCHED
+                                                   : FZ_NOT_MATCHED_BY_SOURCE,
+                              sql, err);
     }
     fz_buf_printf(sql, "CASE WHEN r1.c0 IS NULL THEN ");
     FZ_TRY(print_decision(c, FZ_NOT_MATCHED_BY_SOURCE, sql, err));
@@ -158,7 +167,8 @@ static enum fz_code print_value(const struct fz_change *c, size_t column, struct
     bool any = false;
     for (size_t k = 0; k < c->bound->n_clauses; k++) {
         const struct fz_bound_clause *clause = &c->bound->clauses[k];
-        if (clause->action == FZ_MERGE_DELETE || (!clause->values[column].is_unchanged && clause->values[column].value == NULL)) {
+        if (clause->action == FZ_MERGE_DELETE ||
+            (!clause->values[column].is_unchanged && clause->values[column].value == NULL)) {
             continue;
         }
         any = true;
@@ -190,7 +200,9 @@ static enum fz_code print_join(const struct fz_change *c, struct fz_buf *sql, st
     } else if (only_by_source) {
         fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 ANTI JOIN fz_src AS r1 ON ", c->target_scan_id);
     } else {
-        const char *join = c->has_by_source ? (c->has_not_matched ? "FULL" : "LEFT") : c->has_not_matched ? "RIGHT" : "INNER";
+        const char *join = c->has_by_source     ? (c->has_not_matched ? "FULL" : "LEFT")
+                           : c->has_not_matched ? "RIGHT"
+                                                : "INNER";
         fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 %s JOIN fz_src AS r1 ON ", c->target_scan_id, join);
     }
     FZ_TRY(fz_sql_print_expr(sql, c->bound->on, err));

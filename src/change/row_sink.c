@@ -12,9 +12,12 @@ struct row_sink {
 
 static enum fz_code raise_cardinality(const struct fz_change *c, struct fz_err *err) {
     return fz_fail_cond(err, FZ_CARDINALITY, "MERGE_CARDINALITY_VIOLATION",
-                        "the ON condition of the MERGE statement matched a single row of the target table %s with multiple rows of the source: "
-                        "it is not clear which one should win. Keep one row a key in the source (for example ROW_NUMBER() OVER (PARTITION BY key ORDER BY "
-                        "version DESC) = 1). Nothing was changed", c->bound->target.name);
+                        "the ON condition of the MERGE statement matched a single row of the target table %s with "
+                        "multiple rows of the source: "
+                        "it is not clear which one should win. Keep one row a key in the source (for example "
+                        "ROW_NUMBER() OVER (PARTITION BY key ORDER BY "
+                        "version DESC) = 1). Nothing was changed",
+                        c->bound->target.name);
 }
 
 static enum fz_code add_position(struct fz_positions **set, int64_t pos, struct fz_err *err) {
@@ -164,7 +167,8 @@ out:
 
 static const struct fz_sink_vtable ROW_SINK = {.push = push};
 
-static enum fz_code drive(struct fz_change *c, const char *sql, size_t n_fields, bool positions_only, struct fz_err *err) {
+static enum fz_code drive(struct fz_change *c, const char *sql, size_t n_fields, bool positions_only,
+                          struct fz_err *err) {
     struct row_sink sink = {.base = {&ROW_SINK}, .change = c, .positions_only = positions_only};
     return fz_duck_run_into(c->context->duck, sql, c->sink_fields, n_fields, &sink.base, NULL, err);
 }
@@ -205,10 +209,16 @@ static enum fz_code register_copied(struct fz_change *c, int64_t *out, struct fz
     if (c->lineage) {
         const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
         fields[n] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
-        fields[n + 1] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
+        fields[n + 1] = (struct fz_field){
+            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
     }
-    struct fz_scan_source_options options = {
-        .plan = c->plan, .store = c->target->store, .fields = fields, .n_fields = n_fields, .only_files = only, .skip = skip, .cancel = c->context->cancel};
+    struct fz_scan_source_options options = {.plan = c->plan,
+                                             .store = c->target->store,
+                                             .fields = fields,
+                                             .n_fields = n_fields,
+                                             .only_files = only,
+                                             .skip = skip,
+                                             .cancel = c->context->cancel};
     FZ_TRY(fz_scan_source_new(&options, &source, err));
     FZ_TRY(fz_duck_register(c->context->duck, source, out, err));
 out:
@@ -216,7 +226,8 @@ out:
     return rc;
 }
 
-static enum fz_code pull_into_writer(struct fz_change *c, const char *sql, const struct fz_field *fields, size_t n, struct fz_err *err) {
+static enum fz_code pull_into_writer(struct fz_change *c, const char *sql, const struct fz_field *fields, size_t n,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_duck_result *result = NULL;
     FZ_TRY(fz_duck_query(c->context->duck, sql, fields, n, &result, err));
@@ -245,13 +256,16 @@ enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err) {
     memcpy(fields, c->schema->type->fields, n * sizeof *fields);
     if (c->lineage) {
         fields[n] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = fz_type_primitive(FZ_TYPE_LONG)};
-        fields[n + 1] =
-            (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = fz_type_primitive(FZ_TYPE_LONG)};
+        fields[n + 1] = (struct fz_field){.id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER,
+                                          .name = "_last_updated_sequence_number",
+                                          .type = fz_type_primitive(FZ_TYPE_LONG)};
     }
     fz_buf_printf(&sql, "CREATE OR REPLACE TEMP TABLE fz_out AS %s", c->match_sql);
     FZ_TRY(fz_buf_check(&sql, err));
     FZ_TRY(fz_duck_exec(c->context->duck, sql.ptr, err));
-    FZ_TRY(drive(c, c->lineage ? "SELECT fz_action, fz_file, fz_pos, fz_row_id FROM fz_out" : "SELECT fz_action, fz_file, fz_pos FROM fz_out",
+    FZ_TRY(drive(c,
+                 c->lineage ? "SELECT fz_action, fz_file, fz_pos, fz_row_id FROM fz_out"
+                            : "SELECT fz_action, fz_file, fz_pos FROM fz_out",
                  c->lineage ? 4 : 3, true, err));
     if (c->mode == FZ_COPY_ON_WRITE) {
         FZ_TRY(register_copied(c, &copied_id, err));
@@ -287,7 +301,8 @@ enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err) {
             if (c->files[i].changed != NULL) {
                 const struct fz_positions *deleted;
                 FZ_TRY(fz_scan_deleted_positions(c->plan, i, &deleted, err));
-                c->stats.rows_copied += c->plan->files[i].entry->file.record_count - fz_positions_count(c->files[i].changed) -
+                c->stats.rows_copied += c->plan->files[i].entry->file.record_count -
+                                        fz_positions_count(c->files[i].changed) -
                                         (deleted ? fz_positions_count(deleted) : 0);
             }
         }

@@ -35,7 +35,7 @@ out:
 // An equality between a target column and something of the source.
 struct key_pair {
     const struct fz_expr *column; // COLUMN of relation 0
-    const struct fz_expr *value;  // over relation 1 only
+    const struct fz_expr *value; // over relation 1 only
     bool null_safe;
     bool in_order; // min and max of the values bound all equal rows
 };
@@ -72,17 +72,21 @@ static bool as_key_pair(const struct fz_expr *conjunct, struct key_pair *out) {
     for (int side = 0; side < 2; side++) {
         const struct fz_expr *column = plain_column(conjunct->args[side]), *value = conjunct->args[1 - side];
         if (column != NULL && fz_expr_relations(value) == 2 && fz_scan_key_type_ok(column->type, value->type)) {
-            *out = (struct key_pair){column, value, conjunct->kind == FZ_EXPR_NULL_EQ, has_range(column->type) && has_range(value->type)};
+            *out = (struct key_pair){column, value, conjunct->kind == FZ_EXPR_NULL_EQ,
+                                     has_range(column->type) && has_range(value->type)};
             return true;
         }
     }
     return false;
 }
 
-static const struct fz_expr *compare(struct fz_arena *arena, enum fz_expr_kind kind, const struct fz_expr *column, const struct fz_value *value) {
+static const struct fz_expr *compare(struct fz_arena *arena, enum fz_expr_kind kind, const struct fz_expr *column,
+                                     const struct fz_value *value) {
     const struct fz_value *copy = fz_value_copy(arena, value);
     const struct fz_expr *literal = copy ? fz_expr_literal(arena, copy) : NULL;
-    return literal ? fz_expr_op(arena, kind, fz_type_primitive(FZ_TYPE_BOOLEAN), (const struct fz_expr *[]){column, literal}, 2) : NULL;
+    return literal ? fz_expr_op(arena, kind, fz_type_primitive(FZ_TYPE_BOOLEAN),
+                                (const struct fz_expr *[]){column, literal}, 2)
+                   : NULL;
 }
 
 // A bigint of the source as a value of the column's type. Outside an int column's range it is cut to the nearest int, which
@@ -112,14 +116,16 @@ out:
     return rc;
 }
 
-static const struct fz_expr *literal_of(struct fz_change *c, const struct key_pair *pair, const struct fz_value *value) {
+static const struct fz_expr *literal_of(struct fz_change *c, const struct key_pair *pair,
+                                        const struct fz_value *value) {
     struct fz_value v = fit(pair->column->type, *value);
     const struct fz_value *copy = fz_value_copy(&c->arena, &v);
     return copy != NULL ? fz_expr_literal(&c->arena, copy) : NULL;
 }
 
 // The distinct texts of a source column, when there are few; *n above MAX_KEY_SET: too many.
-static enum fz_code small_text_set(struct fz_change *c, const struct key_pair *pair, const struct fz_expr **args, size_t *n, struct fz_err *err) {
+static enum fz_code small_text_set(struct fz_change *c, const struct key_pair *pair, const struct fz_expr **args,
+                                   size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
     struct fz_duck_result *result = NULL;
@@ -148,7 +154,8 @@ out:
 }
 
 // column IN (the source's keys), when there are few of them; NULL in *out when there are too many.
-static enum fz_code key_set(struct fz_change *c, size_t ix, const struct key_pair *pair, const struct fz_expr **out, struct fz_err *err) {
+static enum fz_code key_set(struct fz_change *c, size_t ix, const struct key_pair *pair, const struct fz_expr **out,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_expr *args[MAX_KEY_SET + 2] = {pair->column};
     struct fz_scan_key_facts facts;
@@ -201,7 +208,8 @@ static enum fz_code collect_keys(struct fz_change *c, const struct key_pair *pai
     fz_buf_puts(&sql, "SELECT ");
     for (size_t i = 0; i < n; i++) {
         fields[i] = (struct fz_field){.id = (int32_t)i + 1, .name = "k", .type = pairs[i].value->type};
-        columns[i] = (struct fz_scan_key_column){pairs[i].column->u.column.field_id, pairs[i].column->type, pairs[i].value->type, pairs[i].null_safe};
+        columns[i] = (struct fz_scan_key_column){pairs[i].column->u.column.field_id, pairs[i].column->type,
+                                                 pairs[i].value->type, pairs[i].null_safe};
         fz_buf_puts(&sql, i > 0 ? ", " : "");
         FZ_TRY(fz_sql_print_expr(&sql, pairs[i].value, err));
     }
@@ -218,7 +226,8 @@ out:
 }
 
 // Each pair as a filter on its column.
-static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs, size_t n, const struct fz_expr **filter, struct fz_err *err) {
+static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs, size_t n,
+                               const struct fz_expr **filter, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_type *boolean = fz_type_primitive(FZ_TYPE_BOOLEAN);
     for (size_t i = 0; i < n; i++) {
@@ -232,14 +241,17 @@ static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs
         const struct fz_expr *range = NULL;
         if (facts.has_range) {
             struct fz_value min = fit(p->column->type, facts.min), max = fit(p->column->type, facts.max);
-            range = fz_expr_and(&c->arena, compare(&c->arena, FZ_EXPR_GE, p->column, &min), compare(&c->arena, FZ_EXPR_LE, p->column, &max));
+            range = fz_expr_and(&c->arena, compare(&c->arena, FZ_EXPR_GE, p->column, &min),
+                                compare(&c->arena, FZ_EXPR_LE, p->column, &max));
             const struct fz_expr *set = NULL;
             FZ_TRY(key_set(c, i, p, &set, err));
             range = set != NULL ? fz_expr_and(&c->arena, range, set) : range;
         }
         if (p->null_safe && has_nulls) {
             const struct fz_expr *is_null = fz_expr_op(&c->arena, FZ_EXPR_IS_NULL, boolean, &p->column, 1);
-            range = range == NULL ? is_null : fz_expr_op(&c->arena, FZ_EXPR_OR, boolean, (const struct fz_expr *[]){range, is_null}, 2);
+            range = range == NULL
+                        ? is_null
+                        : fz_expr_op(&c->arena, FZ_EXPR_OR, boolean, (const struct fz_expr *[]){range, is_null}, 2);
         }
         *filter = fz_expr_and(&c->arena, *filter, range);
     }

@@ -17,7 +17,9 @@
 #include "scan/scan.h"
 
 enum {
-    MAX_OPEN_WRITERS = 400,
+    OPEN_WRITER_BYTES = 128 << 10, // what an open partition holds with few rows: encoders and their dictionaries
+    LEAST_OPEN_WRITERS = 400,
+    MOST_OPEN_WRITERS = 100000,
     MAX_LANES = 16,
     ROWS_A_LANE =
         50000, // a partition gets one more lane after so many rows, lest small changes make many small row groups
@@ -67,6 +69,7 @@ struct fz_table_writer {
     int32_t sort_order_id;
     _Atomic int64_t clock, file_counter;
     _Atomic int open_writers;
+    int max_open_writers;
     struct fz_cancel *cancel;
     struct closed_file *closed;
     size_t n_closed;
@@ -83,6 +86,11 @@ enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, 
     w->schema = fz_metadata_current_schema(w->metadata);
     w->spec = fz_metadata_spec(w->metadata, w->metadata->default_spec_id);
     w->cancel = options->cancel;
+    int64_t fit =
+        (options->memory_bytes > 0 ? options->memory_bytes : fz_machine_memory_bytes() / 8) / OPEN_WRITER_BYTES;
+    w->max_open_writers = fit < LEAST_OPEN_WRITERS  ? LEAST_OPEN_WRITERS
+                          : fit > MOST_OPEN_WRITERS ? MOST_OPEN_WRITERS
+                                                    : (int)fit;
     w->sort_order_id = options->sort_order_id;
     snprintf(w->operation_id, sizeof w->operation_id, "%s", options->operation_id);
     for (size_t i = 0; i < w->spec->n_fields; i++) {
@@ -413,7 +421,7 @@ static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition
         rc = close_file(w, p, err);
     }
     pthread_mutex_unlock(&p->lock);
-    if (rc == FZ_OK && atomic_load(&w->open_writers) > MAX_OPEN_WRITERS) {
+    if (rc == FZ_OK && atomic_load(&w->open_writers) > w->max_open_writers) {
         rc = close_idlest(w, p, err);
     }
     return rc;
@@ -573,7 +581,7 @@ enum fz_code fz_table_writer_add_group(struct fz_table_writer *w, const struct f
         rc = close_file(w, p, err);
     }
     pthread_mutex_unlock(&p->lock);
-    if (rc == FZ_OK && atomic_load(&w->open_writers) > MAX_OPEN_WRITERS) {
+    if (rc == FZ_OK && atomic_load(&w->open_writers) > w->max_open_writers) {
         rc = close_idlest(w, p, err);
     }
 out:
