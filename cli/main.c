@@ -15,13 +15,16 @@ static const struct {
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void help(FILE *out) {
-    fputs("frazil turns change streams (CDC) into Apache Iceberg tables that every engine reads.\n\nusage: frazil COMMAND [options]\n\n", out);
+    fputs("frazil turns change streams (CDC) into Apache Iceberg tables that every engine reads.\n\nusage: frazil "
+          "COMMAND [options]\n\n",
+          out);
     for (size_t i = 0; i < N_COMMANDS; i++) {
         fprintf(out, "  %-8s %s\n", COMMANDS[i].name, COMMANDS[i].does);
     }
     fputs("\nfrazil COMMAND --help shows the options with examples. frazil --version prints the version.\n"
           "\nfirst steps:\n"
-          "  frazil sql -e \"CREATE TABLE db.t (id BIGINT, v STRING); INSERT INTO db.t VALUES (1, 'a'); SELECT * FROM db.t\"\n"
+          "  frazil sql -e \"CREATE TABLE db.t (id BIGINT, v STRING); INSERT INTO db.t VALUES (1, 'a'); SELECT * FROM "
+          "db.t\"\n"
           "  frazil run examples/orders/orders.yaml --once\n",
           out);
 }

@@ -122,7 +122,8 @@ int protocol_test(struct common *c) {
         if (read_sql(line, &sql)) {
             answer(session, sql.ptr);
         } else {
-            puts("{\"ok\": false, \"code\": \"INVALID_ARG\", \"condition\": \"\", \"message\": \"no sql in this line\"}");
+            puts("{\"ok\": false, \"code\": \"INVALID_ARG\", \"condition\": \"\", \"message\": \"no sql in this "
+                 "line\"}");
         }
         fflush(stdout);
         text_free(&sql);

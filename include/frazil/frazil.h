@@ -56,10 +56,10 @@ struct ArrowArrayStream {
 /* What went wrong. `code` is 0 when nothing did; its names are in docs/errors.md ("NOT_FOUND"). */
 typedef struct fz_error {
     int code;
-    int line, column;     /* 1-based position in the SQL or YAML text, 0 when unknown */
-    char code_name[24];   /* "NOT_FOUND" */
-    char condition[96];   /* Spark's condition name, empty when there is none */
-    char message[2176];   /* what, where and what to do; UTF-8 */
+    int line, column; /* 1-based position in the SQL or YAML text, 0 when unknown */
+    char code_name[24]; /* "NOT_FOUND" */
+    char condition[96]; /* Spark's condition name, empty when there is none */
+    char message[2176]; /* what, where and what to do; UTF-8 */
 } fz_error;
 
 typedef struct fz_session fz_session;
@@ -71,12 +71,14 @@ typedef void (*fz_notice_fn)(void *ctx, int level, const char *text);
 
 /* Settings are "key", "value" pairs: Spark's and Iceberg's own keys (spark.sql.catalog.NAME.*), and frazil.memory,
  * frazil.threads, frazil.temp-directory. Returns 0 and a session to close, or the error's code. */
-int fz_session_open(const char *const *settings, size_t n_pairs, fz_notice_fn notice, void *notice_ctx, fz_session **out, fz_error *error);
+int fz_session_open(const char *const *settings, size_t n_pairs, fz_notice_fn notice, void *notice_ctx,
+                    fz_session **out, fz_error *error);
 void fz_session_close(fz_session *session);
 void fz_session_cancel(fz_session *session);
 
 /* Splits a script into statements: calls `each` with the text and its first line; stops and returns when `each` returns nonzero. */
-int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx, fz_error *error);
+int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx,
+                    fz_error *error);
 
 /* Runs one statement. A statement without rows gives a result with no columns. The result is closed before the next statement. */
 int fz_session_execute(fz_session *session, const char *sql, fz_result **out, fz_error *error);
@@ -101,7 +103,8 @@ typedef struct fz_run_stats {
     double seconds;
 } fz_run_stats;
 /* Runs until the end of what the source holds now (once != 0) or until cancelled. `status` gets one line per commit. */
-int fz_pipeline_run(fz_pipeline *pipeline, int once, void (*status)(void *ctx, const char *text), void *ctx, fz_run_stats *out, fz_error *error);
+int fz_pipeline_run(fz_pipeline *pipeline, int once, void (*status)(void *ctx, const char *text), void *ctx,
+                    fz_run_stats *out, fz_error *error);
 void fz_pipeline_close(fz_pipeline *pipeline);
 
 #ifdef __cplusplus

@@ -27,10 +27,26 @@ static void format_of(const struct fz_type *t, char *out, size_t size) {
         enum fz_type_id id;
         const char *format;
     } plain[] = {
-        {FZ_TYPE_BOOLEAN, "b"},          {FZ_TYPE_BYTE, "c"},        {FZ_TYPE_SHORT, "s"},       {FZ_TYPE_INT, "i"},    {FZ_TYPE_LONG, "l"},
-        {FZ_TYPE_FLOAT, "f"},            {FZ_TYPE_DOUBLE, "g"},      {FZ_TYPE_DATE, "tdD"},      {FZ_TYPE_TIME, "ttu"}, {FZ_TYPE_TIMESTAMP, "tsu:"},
-        {FZ_TYPE_TIMESTAMPTZ, "tsu:UTC"}, {FZ_TYPE_TIMESTAMP_NS, "tsn:"}, {FZ_TYPE_TIMESTAMPTZ_NS, "tsn:UTC"}, {FZ_TYPE_STRING, "u"}, {FZ_TYPE_BINARY, "z"},
-        {FZ_TYPE_UUID, "w:16"},          {FZ_TYPE_STRUCT, "+s"},     {FZ_TYPE_LIST, "+l"},       {FZ_TYPE_MAP, "+m"},   {FZ_TYPE_INTERVAL_DT, "tDu"},
+        {FZ_TYPE_BOOLEAN, "b"},
+        {FZ_TYPE_BYTE, "c"},
+        {FZ_TYPE_SHORT, "s"},
+        {FZ_TYPE_INT, "i"},
+        {FZ_TYPE_LONG, "l"},
+        {FZ_TYPE_FLOAT, "f"},
+        {FZ_TYPE_DOUBLE, "g"},
+        {FZ_TYPE_DATE, "tdD"},
+        {FZ_TYPE_TIME, "ttu"},
+        {FZ_TYPE_TIMESTAMP, "tsu:"},
+        {FZ_TYPE_TIMESTAMPTZ, "tsu:UTC"},
+        {FZ_TYPE_TIMESTAMP_NS, "tsn:"},
+        {FZ_TYPE_TIMESTAMPTZ_NS, "tsn:UTC"},
+        {FZ_TYPE_STRING, "u"},
+        {FZ_TYPE_BINARY, "z"},
+        {FZ_TYPE_UUID, "w:16"},
+        {FZ_TYPE_STRUCT, "+s"},
+        {FZ_TYPE_LIST, "+l"},
+        {FZ_TYPE_MAP, "+m"},
+        {FZ_TYPE_INTERVAL_DT, "tDu"},
         {FZ_TYPE_INTERVAL_YM, "i"},
     };
     if (t->id == FZ_TYPE_DECIMAL) {
@@ -66,7 +82,8 @@ static bool schema_fill(struct ArrowSchema *s, const char *name, bool nullable, 
             struct fz_type entry = {.id = FZ_TYPE_STRUCT, .n_fields = 2, .fields = type->fields};
             ok = schema_fill(s->children[i], "entries", false, &entry);
         } else {
-            ok = schema_fill(s->children[i], type->fields[i].name ? type->fields[i].name : "element", !type->fields[i].required, type->fields[i].type);
+            ok = schema_fill(s->children[i], type->fields[i].name ? type->fields[i].name : "element",
+                             !type->fields[i].required, type->fields[i].type);
         }
     }
     return ok;
@@ -225,14 +242,16 @@ static bool fill_list(struct ArrowArray *a, const struct fz_column *c, size_t n)
     }
     struct fz_column child = {0};
     uint32_t *selection = malloc((total + 1) * sizeof *selection);
-    bool ok = selection != NULL && total <= INT32_MAX && fz_column_init(&child, c->children[0].type, total ? total : 1, NULL) == FZ_OK;
+    bool ok = selection != NULL && total <= INT32_MAX &&
+              fz_column_init(&child, c->children[0].type, total ? total : 1, NULL) == FZ_OK;
     size_t k = 0;
     for (size_t i = 0; ok && i < n; i++) {
         for (uint64_t j = 0; fz_column_is_valid(c, i) && j < spans[i].length; j++) {
             selection[k++] = (uint32_t)(spans[i].offset + j);
         }
     }
-    ok = ok && fz_column_copy(&child, 0, &c->children[0], 0, selection, total, NULL, NULL) == FZ_OK && array_fill(a->children[0], &child, total);
+    ok = ok && fz_column_copy(&child, 0, &c->children[0], 0, selection, total, NULL, NULL) == FZ_OK &&
+         array_fill(a->children[0], &child, total);
     fz_column_dispose(&child);
     free(selection);
     return ok;
@@ -240,8 +259,16 @@ static bool fill_list(struct ArrowArray *a, const struct fz_column *c, size_t n)
 
 static bool array_fill(struct ArrowArray *a, const struct fz_column *c, size_t n) {
     bool list = c->type->id == FZ_TYPE_LIST || c->type->id == FZ_TYPE_MAP, is_struct = c->type->id == FZ_TYPE_STRUCT;
-    bool text = !list && !is_struct && fz_type_width(c->type) == sizeof(struct fz_string) && c->type->id != FZ_TYPE_DECIMAL && c->type->id != FZ_TYPE_UUID;
-    if (!array_begin(a, n, is_struct ? 1 : text ? 3 : 2, is_struct ? c->n_children : list ? 1 : 0) || !set_validity(a, c, n)) {
+    bool text = !list && !is_struct && fz_type_width(c->type) == sizeof(struct fz_string) &&
+                c->type->id != FZ_TYPE_DECIMAL && c->type->id != FZ_TYPE_UUID;
+    if (!array_begin(a, n,
+                     is_struct ? 1
+                     : text    ? 3
+                               : 2,
+                     is_struct ? c->n_children
+                     : list    ? 1
+                               : 0) ||
+        !set_validity(a, c, n)) {
         return false;
     }
     if (is_struct) {
@@ -282,7 +309,8 @@ static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out) 
     if (rc != FZ_OK) {
         fz_error text;
         fz_api_error(rc, &err, &text);
-        snprintf(s->error, sizeof s->error, "[%s] %s", text.condition[0] ? text.condition : text.code_name, text.message);
+        snprintf(s->error, sizeof s->error, "[%s] %s", text.condition[0] ? text.condition : text.code_name,
+                 text.message);
         return rc == FZ_NOMEM ? ENOMEM : EIO;
     }
     if (batch == NULL) {
@@ -317,9 +345,14 @@ int fz_result_stream(fz_result *result, struct ArrowArrayStream *out, fz_error *
     struct stream *s = calloc(1, sizeof *s);
     if (s == NULL || result == NULL || out == NULL) {
         free(s);
-        return fz_api_error(fz_fail(&err, FZ_INVALID_ARG, "fz_result_stream needs a result and a place for the stream"), &err, error);
+        return fz_api_error(fz_fail(&err, FZ_INVALID_ARG, "fz_result_stream needs a result and a place for the stream"),
+                            &err, error);
     }
     s->result = result;
-    *out = (struct ArrowArrayStream){.get_schema = stream_schema, .get_next = stream_next, .get_last_error = stream_error, .release = stream_release, .private_data = s};
+    *out = (struct ArrowArrayStream){.get_schema = stream_schema,
+                                     .get_next = stream_next,
+                                     .get_last_error = stream_error,
+                                     .release = stream_release,
+                                     .private_data = s};
     return fz_api_error(FZ_OK, &err, error);
 }

@@ -12,7 +12,8 @@ int fz_pipeline_open(fz_session *session, const char *yaml_path, fz_pipeline **o
     struct fz_err err = FZ_ERR_INIT;
     struct fz_pipeline *p = NULL;
     if (session == NULL || yaml_path == NULL || out == NULL) {
-        rc = fz_fail(&err, FZ_INVALID_ARG, "fz_pipeline_open needs a session, the path of a pipeline file and a place for the pipeline");
+        rc = fz_fail(&err, FZ_INVALID_ARG,
+                     "fz_pipeline_open needs a session, the path of a pipeline file and a place for the pipeline");
         goto out;
     }
     FZ_NEW(p, &err);
@@ -30,12 +31,17 @@ int fz_pipeline_check(fz_pipeline *pipeline, void (*line)(void *ctx, const char 
     return fz_api_error(fz_cdc_pipeline_check(pipeline->inner, line, ctx, &err), &err, error);
 }
 
-int fz_pipeline_run(fz_pipeline *pipeline, int once, void (*status)(void *ctx, const char *text), void *ctx, fz_run_stats *out, fz_error *error) {
+int fz_pipeline_run(fz_pipeline *pipeline, int once, void (*status)(void *ctx, const char *text), void *ctx,
+                    fz_run_stats *out, fz_error *error) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_cdc_stats stats = {0};
     enum fz_code rc = fz_cdc_pipeline_run(pipeline->inner, once != 0, status, ctx, &stats, &err);
     if (out != NULL) {
-        *out = (fz_run_stats){.events = stats.events, .changes = stats.changes, .quarantined = stats.quarantined, .commits = stats.commits, .seconds = stats.seconds};
+        *out = (fz_run_stats){.events = stats.events,
+                              .changes = stats.changes,
+                              .quarantined = stats.quarantined,
+                              .commits = stats.commits,
+                              .seconds = stats.seconds};
     }
     return fz_api_error(rc, &err, error);
 }

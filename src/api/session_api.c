@@ -15,7 +15,8 @@ int fz_api_error(enum fz_code rc, const struct fz_err *err, fz_error *out) {
             out->column = err->column;
             snprintf(out->code_name, sizeof out->code_name, "%s", fz_code_name(rc));
             snprintf(out->condition, sizeof out->condition, "%s", err->condition);
-            snprintf(out->message, sizeof out->message, "%s%s%s%s", err->message, err->context[0] ? " (in " : "", err->context, err->context[0] ? ")" : "");
+            snprintf(out->message, sizeof out->message, "%s%s%s%s", err->message, err->context[0] ? " (in " : "",
+                     err->context, err->context[0] ? ")" : "");
         }
     }
     return (int)rc;
@@ -28,13 +29,15 @@ static void forward_log(void *ctx, int level, const char *text) {
     }
 }
 
-int fz_session_open(const char *const *settings, size_t n_pairs, fz_notice_fn notice, void *notice_ctx, fz_session **out, fz_error *error) {
+int fz_session_open(const char *const *settings, size_t n_pairs, fz_notice_fn notice, void *notice_ctx,
+                    fz_session **out, fz_error *error) {
     enum fz_code rc = FZ_OK;
     struct fz_err err = FZ_ERR_INIT;
     struct fz_session *s = NULL;
     struct fz_property *pairs = NULL;
     if (out == NULL || (settings == NULL && n_pairs > 0)) {
-        rc = fz_fail(&err, FZ_INVALID_ARG, "fz_session_open needs a place for the session and the settings it was told of");
+        rc = fz_fail(&err, FZ_INVALID_ARG,
+                     "fz_session_open needs a place for the session and the settings it was told of");
         goto out;
     }
     FZ_NEW(s, &err);
@@ -48,7 +51,8 @@ int fz_session_open(const char *const *settings, size_t n_pairs, fz_notice_fn no
     for (size_t i = 0; i < n_pairs; i++) {
         pairs[i] = (struct fz_property){settings[2 * i], settings[2 * i + 1]};
     }
-    struct fz_engine_options options = {.settings = pairs, .n_settings = n_pairs, .log = {.fn = forward_log, .ctx = s, .max_level = 4}};
+    struct fz_engine_options options = {
+        .settings = pairs, .n_settings = n_pairs, .log = {.fn = forward_log, .ctx = s, .max_level = 4}};
     FZ_TRY(fz_engine_open(&options, &s->engine, &err));
     *out = s;
     s = NULL;
@@ -71,7 +75,8 @@ void fz_session_cancel(fz_session *s) {
     }
 }
 
-int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx, fz_error *error) {
+int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx,
+                    fz_error *error) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_arena arena = {0};
     struct fz_sql_piece *pieces;
@@ -106,7 +111,8 @@ int fz_session_execute(fz_session *session, const char *sql, fz_result **out, fz
     struct fz_err err = FZ_ERR_INIT;
     struct fz_result *r = NULL;
     if (session == NULL || sql == NULL || out == NULL) {
-        rc = fz_fail(&err, FZ_INVALID_ARG, "fz_session_execute needs a session, a statement and a place for the result");
+        rc =
+            fz_fail(&err, FZ_INVALID_ARG, "fz_session_execute needs a session, a statement and a place for the result");
         goto out;
     }
     FZ_NEW(r, &err);

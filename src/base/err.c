@@ -5,9 +5,10 @@
 #include <string.h>
 
 static const char *const CODE_NAMES[] = {
-    "OK",        "INVALID_ARG", "NOT_FOUND", "EXISTS",   "CORRUPT",   "UNSUPPORTED",    "SCHEMA_MISMATCH", "CARDINALITY",
-    "CONSTRAINT", "SQL_SYNTAX", "IO",        "NET",      "TIMEOUT",   "AUTH",           "THROTTLED",       "CONFLICT",
-    "COMMIT_UNKNOWN", "LIMIT",  "NOMEM",     "CANCELLED", "ENGINE",   "BUG",
+    "OK",          "INVALID_ARG", "NOT_FOUND",      "EXISTS", "CORRUPT", "UNSUPPORTED", "SCHEMA_MISMATCH",
+    "CARDINALITY", "CONSTRAINT",  "SQL_SYNTAX",     "IO",     "NET",     "TIMEOUT",     "AUTH",
+    "THROTTLED",   "CONFLICT",    "COMMIT_UNKNOWN", "LIMIT",  "NOMEM",   "CANCELLED",   "ENGINE",
+    "BUG",
 };
 
 static unsigned flags_of(enum fz_code code) {

@@ -39,10 +39,10 @@ enum { FZ_ERR_RETRYABLE = 1, FZ_ERR_USER_FAULT = 2, FZ_ERR_STATE_UNKNOWN = 4 };
 struct fz_err {
     enum fz_code code;
     unsigned flags;
-    int line, column;      // 1-based position in the SQL or YAML text, 0 when unknown
-    char condition[96];    // Spark's condition name ("MERGE_CARDINALITY_VIOLATION"), empty when none
-    char message[1536];    // one or more lines of UTF-8, no trailing newline; cut in the middle when too long
-    char context[512];     // trail added on the way up: "manifest s3://… / table db.t"
+    int line, column; // 1-based position in the SQL or YAML text, 0 when unknown
+    char condition[96]; // Spark's condition name ("MERGE_CARDINALITY_VIOLATION"), empty when none
+    char message[1536]; // one or more lines of UTF-8, no trailing newline; cut in the middle when too long
+    char context[512]; // trail added on the way up: "manifest s3://… / table db.t"
 };
 
 #define FZ_ERR_INIT ((struct fz_err){0})

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 uint32_t fz_murmur3_32(const void *data, size_t len, uint32_t seed); // x86 32-bit variant
-uint64_t fz_hash64(const void *data, size_t len, uint64_t seed);     // XXH64
-uint32_t fz_crc32(uint32_t crc, const void *data, size_t len);       // IEEE; start with 0, chain by passing the last result
+uint64_t fz_hash64(const void *data, size_t len, uint64_t seed); // XXH64
+uint32_t fz_crc32(uint32_t crc, const void *data, size_t len); // IEEE; start with 0, chain by passing the last result
 
 #endif

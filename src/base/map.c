@@ -49,7 +49,8 @@ static enum fz_code rehash(struct fz_map *map, size_t n_slots, struct fz_err *er
     return FZ_OK;
 }
 
-enum fz_code fz_map_put(struct fz_map *map, struct fz_str key, struct fz_map_entry **out, bool *added, struct fz_err *err) {
+enum fz_code fz_map_put(struct fz_map *map, struct fz_str key, struct fz_map_entry **out, bool *added,
+                        struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     uint64_t hash = fz_hash64(key.ptr, key.len, 0);
     struct fz_map_entry *e = lookup(map, key, hash);

@@ -23,7 +23,8 @@ struct fz_map { // a zeroed struct is an empty map
 void fz_map_dispose(struct fz_map *map);
 struct fz_map_entry *fz_map_find(const struct fz_map *map, struct fz_str key); // NULL when absent
 // Finds or adds; `*added` (may be NULL) says which. The returned pointer is valid until the next put.
-enum fz_code fz_map_put(struct fz_map *map, struct fz_str key, struct fz_map_entry **out, bool *added, struct fz_err *err);
+enum fz_code fz_map_put(struct fz_map *map, struct fz_str key, struct fz_map_entry **out, bool *added,
+                        struct fz_err *err);
 bool fz_map_remove(struct fz_map *map, struct fz_str key);
 // for (struct fz_map_entry *e = NULL; (e = fz_map_next(map, e)) != NULL;)
 struct fz_map_entry *fz_map_next(const struct fz_map *map, const struct fz_map_entry *after);

@@ -35,7 +35,7 @@ struct fz_arena {
     size_t used_bytes; // all blocks, for budgets
 };
 void fz_arena_dispose(struct fz_arena *arena);
-void *fz_arena_alloc(struct fz_arena *arena, size_t bytes);  // zeroed, 16-byte aligned; NULL when out of memory
+void *fz_arena_alloc(struct fz_arena *arena, size_t bytes); // zeroed, 16-byte aligned; NULL when out of memory
 void *fz_arena_array(struct fz_arena *arena, size_t n, size_t size); // zeroed, checked multiplication
 char *fz_arena_strdup(struct fz_arena *arena, const char *text);
 char *fz_arena_strndup(struct fz_arena *arena, const char *text, size_t len);

@@ -55,8 +55,8 @@ int64_t fz_random_snapshot_id(void) {
 static void format_uuid(uint8_t b[16], int version, char out[37]) {
     b[6] = (uint8_t)((b[6] & 0x0F) | version << 4);
     b[8] = (uint8_t)((b[8] & 0x3F) | 0x80);
-    snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
-             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+             b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
 void fz_uuid_v4(char out[37]) {

@@ -10,15 +10,15 @@
 #include "base/mem.h"
 
 // Time. fz_clock_set_test(now) freezes the wall clock (tests); 0 returns to the system's.
-int64_t fz_now_us(void);        // wall clock, microseconds since 1970
+int64_t fz_now_us(void); // wall clock, microseconds since 1970
 int64_t fz_monotonic_us(void);
 void fz_sleep_us(int64_t us);
 void fz_clock_set_test(int64_t now_us);
 
 // Random: from the kernel. Never used for secrets that outlive the process.
 uint64_t fz_random_u64(void);
-int64_t fz_random_snapshot_id(void);         // positive, 63 bits, never 0 (iceberg-facts 7.1)
-void fz_uuid_v4(char out[37]);               // lower case, NUL-terminated
+int64_t fz_random_snapshot_id(void); // positive, 63 bits, never 0 (iceberg-facts 7.1)
+void fz_uuid_v4(char out[37]); // lower case, NUL-terminated
 void fz_uuid_v7(char out[37]);
 
 // Cancel token. Checked before each statement, in every callback and wait. Hooks run once when the token fires
@@ -34,11 +34,12 @@ struct fz_cancel {
 };
 void fz_cancel_init(struct fz_cancel *cancel);
 void fz_cancel_dispose(struct fz_cancel *cancel);
-void fz_cancel_fire(struct fz_cancel *cancel);   // any thread; not from a signal handler
+void fz_cancel_fire(struct fz_cancel *cancel); // any thread; not from a signal handler
 void fz_cancel_reset(struct fz_cancel *cancel);
 bool fz_cancel_hook(struct fz_cancel *cancel, void (*fn)(void *), void *ctx); // false when full
 void fz_cancel_unhook(struct fz_cancel *cancel, void *ctx);
-enum fz_code fz_cancel_check(struct fz_cancel *cancel, struct fz_err *err); // CANCELLED when fired; NULL token is never fired
+enum fz_code fz_cancel_check(struct fz_cancel *cancel,
+                             struct fz_err *err); // CANCELLED when fired; NULL token is never fired
 
 // Memory budget of a session, in bytes. Stages take tickets before they work; a refused ticket means: use the written
 // fallback (architecture.md section 3). Thread-safe.

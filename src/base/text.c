@@ -129,7 +129,8 @@ void fz_base64_encode(struct fz_buf *out, const void *data, size_t len) {
     const uint8_t *p = data;
     for (size_t i = 0; i < len; i += 3) {
         uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < len ? (uint32_t)p[i + 1] << 8 : 0) | (i + 2 < len ? p[i + 2] : 0u);
-        char four[4] = {B64[v >> 18], B64[v >> 12 & 63], i + 1 < len ? B64[v >> 6 & 63] : '=', i + 2 < len ? B64[v & 63] : '='};
+        char four[4] = {B64[v >> 18], B64[v >> 12 & 63], i + 1 < len ? B64[v >> 6 & 63] : '=',
+                        i + 2 < len ? B64[v & 63] : '='};
         fz_buf_append(out, four, 4);
     }
 }
@@ -177,7 +178,10 @@ void fz_hex_encode(struct fz_buf *out, const void *data, size_t len) {
 }
 
 static int hex_value(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 bool fz_hex_decode(struct fz_buf *out, struct fz_str text) {
@@ -197,8 +201,8 @@ bool fz_hex_decode(struct fz_buf *out, struct fz_str text) {
 void fz_url_encode(struct fz_buf *out, struct fz_str text) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '*' ||
-            c == '_') {
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+            c == '*' || c == '_') {
             fz_buf_putc(out, (char)c);
         } else if (c == ' ') {
             fz_buf_putc(out, '+');
@@ -332,7 +336,11 @@ void fz_format_date(struct fz_buf *out, int32_t days) {
     int64_t y;
     int m, d;
     fz_civil_from_days(days, &y, &m, &d);
-    fz_buf_printf(out, y > 9999 ? "+%" PRId64 "-%02d-%02d" : y < 0 ? "%05" PRId64 "-%02d-%02d" : "%04" PRId64 "-%02d-%02d", y, m, d);
+    fz_buf_printf(out,
+                  y > 9999 ? "+%" PRId64 "-%02d-%02d"
+                  : y < 0  ? "%05" PRId64 "-%02d-%02d"
+                           : "%04" PRId64 "-%02d-%02d",
+                  y, m, d);
 }
 
 void fz_format_timestamp(struct fz_buf *out, int64_t micros, char separator) {
@@ -340,7 +348,8 @@ void fz_format_timestamp(struct fz_buf *out, int64_t micros, char separator) {
     int64_t days = micros / day_us - (micros % day_us < 0), rest = micros - days * day_us;
     fz_format_date(out, (int32_t)days);
     int64_t seconds = rest / 1000000, fraction = rest % 1000000;
-    fz_buf_printf(out, "%c%02d:%02d:%02d", separator, (int)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+    fz_buf_printf(out, "%c%02d:%02d:%02d", separator, (int)(seconds / 3600), (int)(seconds / 60 % 60),
+                  (int)(seconds % 60));
     if (fraction != 0) {
         char text[8];
         snprintf(text, sizeof text, "%06d", (int)fraction);

@@ -30,7 +30,8 @@ enum fz_json_kind fz_json_peek(struct fz_json *json);
 bool fz_json_skip(struct fz_json *json, struct fz_str *raw);
 // The same, but of an object or array only strings and the depth of brackets are looked at: for text that is read again anyway.
 bool fz_json_pass(struct fz_json *json, struct fz_str *raw);
-bool fz_json_read_string(struct fz_json *json, struct fz_str *out); // decoded; borrowed from the text when it has no escapes
+bool fz_json_read_string(struct fz_json *json,
+                         struct fz_str *out); // decoded; borrowed from the text when it has no escapes
 bool fz_json_read_number(struct fz_json *json, struct fz_str *out); // checked against JSON's grammar, as text
 bool fz_json_read_bool(struct fz_json *json, bool *out);
 bool fz_json_read_null(struct fz_json *json);

@@ -8,13 +8,14 @@
 
 struct fz_duck;
 struct fz_duck_options {
-    int64_t memory_bytes;       // engine's own limit, see architecture.md "Memory"
+    int64_t memory_bytes; // engine's own limit, see architecture.md "Memory"
     const char *temp_directory; // created when missing; NULL: a private folder under $TMPDIR, removed at close
-    int threads;                // 0: all cores
-    const char *time_zone;      // "UTC"
-    struct fz_cancel *cancel;   // borrowed, may be NULL
-    const char *const *read_folders; // NULL-terminated: local folders that read_parquet/read_csv may touch; NULL: files allowed everywhere
-    int64_t temp_bytes;         // cap on temporary files; 0: the engine's default (90 % of the free disk)
+    int threads; // 0: all cores
+    const char *time_zone; // "UTC"
+    struct fz_cancel *cancel; // borrowed, may be NULL
+    const char *const *
+        read_folders; // NULL-terminated: local folders that read_parquet/read_csv may touch; NULL: files allowed everywhere
+    int64_t temp_bytes; // cap on temporary files; 0: the engine's default (90 % of the free disk)
 };
 enum fz_code fz_duck_open(const struct fz_duck_options *options, struct fz_duck **out, struct fz_err *err);
 void fz_duck_close(struct fz_duck *duck);
@@ -33,18 +34,22 @@ void fz_duck_unregister(struct fz_duck *duck, int64_t id);
 enum fz_code fz_duck_exec(struct fz_duck *duck, const char *sql, struct fz_err *err);
 // Runs a query and pushes every row into the sink from all threads. `fields` gives the types of the columns the sink wants;
 // the query must deliver exactly those. Rows pushed in *out_rows (may be NULL).
-enum fz_code fz_duck_run_into(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields, struct fz_sink *sink,
-                              int64_t *out_rows, struct fz_err *err);
+enum fz_code fz_duck_run_into(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields,
+                              struct fz_sink *sink, int64_t *out_rows, struct fz_err *err);
 // Pulled results, for people: batches in order. One open result per fz_duck.
 struct fz_duck_result;
-enum fz_code fz_duck_query(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields, struct fz_duck_result **out, struct fz_err *err);
-enum fz_code fz_duck_result_next(struct fz_duck_result *result, const struct fz_batch **out /* NULL at the end */, struct fz_err *err);
+enum fz_code fz_duck_query(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields,
+                           struct fz_duck_result **out, struct fz_err *err);
+enum fz_code fz_duck_result_next(struct fz_duck_result *result, const struct fz_batch **out /* NULL at the end */,
+                                 struct fz_err *err);
 void fz_duck_result_free(struct fz_duck_result *result);
 // A query that gives one row: its values, in `arena`.
-enum fz_code fz_duck_query_row(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields, struct fz_arena *arena,
-                               struct fz_value *out_values, bool *out_found, struct fz_err *err);
+enum fz_code fz_duck_query_row(struct fz_duck *duck, const char *sql, const struct fz_field *fields, size_t n_fields,
+                               struct fz_arena *arena, struct fz_value *out_values, bool *out_found,
+                               struct fz_err *err);
 // Column names and types of a query as DuckDB sees them (file sources: parquet.`path`, csv, json). Types in `arena`.
-enum fz_code fz_duck_describe(struct fz_duck *duck, const char *sql, struct fz_arena *arena, struct fz_field **out, size_t *n, struct fz_err *err);
+enum fz_code fz_duck_describe(struct fz_duck *duck, const char *sql, struct fz_arena *arena, struct fz_field **out,
+                              size_t *n, struct fz_err *err);
 
 // DuckDB's spelling of a type ("DECIMAL(9,2)", "STRUCT(f1 INTEGER)[]").
 void fz_duck_type_print(struct fz_buf *out, const struct fz_type *type);
@@ -54,13 +59,15 @@ void fz_duck_type_print(struct fz_buf *out, const struct fz_type *type);
 // for `out` come from `strings`, valid until the function returns.
 struct fz_scalar_kernel {
     const char *name;
-    size_t n_args;             // SIZE_MAX: varargs
+    size_t n_args; // SIZE_MAX: varargs
     const struct fz_type *args[6]; // NULL entry = any type; varargs: args[0] for all
     const struct fz_type *result;
-    bool null_in_null_out;     // rows with a NULL argument are set NULL without asking the kernel about them
-    enum fz_code (*run)(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+    bool null_in_null_out; // rows with a NULL argument are set NULL without asking the kernel about them
+    enum fz_code (*run)(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                        struct fz_arena *strings, struct fz_err *err);
 };
 // Registers a table of kernels (idempotent per name and signature, kept over reopen).
-enum fz_code fz_duck_register_kernels(struct fz_duck *duck, const struct fz_scalar_kernel *kernels, size_t n, struct fz_err *err);
+enum fz_code fz_duck_register_kernels(struct fz_duck *duck, const struct fz_scalar_kernel *kernels, size_t n,
+                                      struct fz_err *err);
 
 #endif

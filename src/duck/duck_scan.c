@@ -81,7 +81,8 @@ static void bind_scan(duckdb_bind_info info) {
         duckdb_bind_add_result_column(info, name, type);
         duckdb_destroy_logical_type(&type);
     }
-    if (source->n_fields == 0) { // a table without columns has rows still; the engine wants a column, which nobody reads
+    if (source->n_fields ==
+        0) { // a table without columns has rows still; the engine wants a column, which nobody reads
         duckdb_logical_type type = duckdb_create_logical_type(DUCKDB_TYPE_BOOLEAN);
         duckdb_bind_add_result_column(info, "c0", type);
         duckdb_destroy_logical_type(&type);

@@ -24,8 +24,14 @@ static struct fz_update *add(struct builder *b, enum fz_update_kind kind) {
 
 // Properties.
 static enum fz_code set_properties(struct builder *b, const struct fz_ast_stmt *a, struct fz_err *err) {
-    static const char *const reserved[] = {"uuid", "snapshot-count", "current-snapshot-id", "current-snapshot-summary", "current-snapshot-timestamp-ms",
-                                           "current-schema", "default-partition-spec", "default-sort-order"};
+    static const char *const reserved[] = {"uuid",
+                                           "snapshot-count",
+                                           "current-snapshot-id",
+                                           "current-snapshot-summary",
+                                           "current-snapshot-timestamp-ms",
+                                           "current-schema",
+                                           "default-partition-spec",
+                                           "default-sort-order"};
     struct fz_property *items = fz_arena_array(b->arena, a->n_properties, sizeof *items);
     if (items == NULL) {
         return fz_fail_nomem(err, a->n_properties * sizeof *items);
@@ -35,7 +41,8 @@ static enum fz_code set_properties(struct builder *b, const struct fz_ast_stmt *
         const struct fz_property *p = &a->properties[i];
         for (size_t r = 0; r < sizeof reserved / sizeof *reserved; r++) {
             if (strcmp(p->key, reserved[r]) == 0 || fz_property_is_clause(p->key)) {
-                return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY", "the property %s is reserved", p->key);
+                return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY",
+                                    "the property %s is reserved", p->key);
             }
         }
         if (strcmp(p->key, "format-version") == 0) {
@@ -44,7 +51,8 @@ static enum fz_code set_properties(struct builder *b, const struct fz_ast_stmt *
                 return fz_fail_cond(err, FZ_UNSUPPORTED, "", "format-version '%s' is not one of 1, 2, 3", p->value);
             }
             if (version < b->m->format_version) {
-                return fz_fail_cond(err, FZ_UNSUPPORTED, "", "Cannot downgrade v%d table to v%" PRId64, b->m->format_version, version);
+                return fz_fail_cond(err, FZ_UNSUPPORTED, "", "Cannot downgrade v%d table to v%" PRId64,
+                                    b->m->format_version, version);
             }
             if (version > b->m->format_version) {
                 add(b, FZ_UPDATE_UPGRADE_FORMAT_VERSION)->u.id = (int32_t)version;
@@ -81,8 +89,8 @@ struct edit {
     enum edit_kind kind;
     const char *const *path; // path to the field; ADD: parent path
     size_t n_path;
-    struct fz_field field;   // ADD
-    const char *text;        // RENAME, DOC
+    struct fz_field field; // ADD
+    const char *text; // RENAME, DOC
     const struct fz_type *type;
     bool required, first;
     const char *after;
@@ -98,7 +106,8 @@ static int find_index(const struct fz_field *fields, size_t n, const char *name)
     return -1;
 }
 
-static enum fz_code place(struct fz_field *fields, size_t n, size_t from, bool first, const char *after, struct fz_err *err) {
+static enum fz_code place(struct fz_field *fields, size_t n, size_t from, bool first, const char *after,
+                          struct fz_err *err) {
     struct fz_field moved = fields[from];
     int target = first ? 0 : -1;
     memmove(fields + from, fields + from + 1, (n - from - 1) * sizeof *fields);
@@ -117,10 +126,12 @@ static enum fz_code place(struct fz_field *fields, size_t n, size_t from, bool f
 static bool may_widen(const struct fz_type *from, const struct fz_type *to) {
     return fz_type_equal(from, to, false, false) || (from->id == FZ_TYPE_INT && to->id == FZ_TYPE_LONG) ||
            (from->id == FZ_TYPE_FLOAT && to->id == FZ_TYPE_DOUBLE) ||
-           (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && from->scale == to->scale && from->precision <= to->precision);
+           (from->id == FZ_TYPE_DECIMAL && to->id == FZ_TYPE_DECIMAL && from->scale == to->scale &&
+            from->precision <= to->precision);
 }
 
-static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *type, size_t depth, struct edit *e, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *type, size_t depth, struct edit *e,
+                               const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n = type->n_fields;
     struct fz_field *fields = fz_arena_array(arena, n + 1, sizeof *fields);
@@ -135,7 +146,8 @@ static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *typ
             return fz_fail_cond(err, FZ_INVALID_ARG, "", "columns can be added to structs only");
         }
         if (find_index(fields, n, e->field.name) >= 0) {
-            return fz_fail_cond(err, FZ_EXISTS, "FIELD_ALREADY_EXISTS", "the column %s is there already", e->field.name);
+            return fz_fail_cond(err, FZ_EXISTS, "FIELD_ALREADY_EXISTS", "the column %s is there already",
+                                e->field.name);
         }
         fields[n++] = e->field;
         if (e->first || e->after != NULL) {
@@ -149,8 +161,8 @@ static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *typ
         }
         struct fz_field *f = &fields[at];
         if (here && type->id != FZ_TYPE_STRUCT && e->kind != EDIT_TYPE && e->kind != EDIT_DOC) {
-            return fz_fail_cond(err, FZ_UNSUPPORTED, "", "%s is the %s of a %s: it cannot be dropped, renamed or moved", want, want,
-                                type->id == FZ_TYPE_MAP ? "map" : "list");
+            return fz_fail_cond(err, FZ_UNSUPPORTED, "", "%s is the %s of a %s: it cannot be dropped, renamed or moved",
+                                want, want, type->id == FZ_TYPE_MAP ? "map" : "list");
         }
         if (!here) {
             FZ_TRY(apply_edit(arena, f->type, depth + 1, e, &f->type, err));
@@ -168,8 +180,10 @@ static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *typ
                 struct fz_buf a = {0}, b = {0};
                 fz_type_print_sql(&a, f->type);
                 fz_type_print_sql(&b, e->type);
-                rc = fz_fail_cond(err, FZ_SCHEMA_MISMATCH, "NOT_SUPPORTED_CHANGE_COLUMN", "column %s cannot change from %s to %s: only int to bigint, float to double and a "
-                                                                                     "wider decimal of the same scale are allowed", f->name, a.ptr ? a.ptr : "", b.ptr ? b.ptr : "");
+                rc = fz_fail_cond(err, FZ_SCHEMA_MISMATCH, "NOT_SUPPORTED_CHANGE_COLUMN",
+                                  "column %s cannot change from %s to %s: only int to bigint, float to double and a "
+                                  "wider decimal of the same scale are allowed",
+                                  f->name, a.ptr ? a.ptr : "", b.ptr ? b.ptr : "");
                 fz_buf_dispose(&a);
                 fz_buf_dispose(&b);
                 return rc;
@@ -179,7 +193,9 @@ static enum fz_code apply_edit(struct fz_arena *arena, const struct fz_type *typ
             f->doc = e->text;
         } else if (e->kind == EDIT_REQUIRED) {
             if (e->required && !f->required) {
-                return fz_fail_cond(err, FZ_INVALID_ARG, "", "column %s holds NULLs as far as the table knows: it cannot become NOT NULL", f->name);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "",
+                                    "column %s holds NULLs as far as the table knows: it cannot become NOT NULL",
+                                    f->name);
             }
             f->required = e->required;
         } else {
@@ -234,17 +250,23 @@ static enum fz_code check_drop(const struct builder *b, const struct fz_field *f
     const struct fz_sort_order *order = fz_metadata_sort_order(b->m, b->m->default_sort_order_id);
     for (size_t i = 0; i < schema->n_identifier_field_ids; i++) {
         if (holds(field, schema->identifier_field_ids[i])) {
-            return fz_fail(err, FZ_UNSUPPORTED, "Cannot delete identifier field %s: ALTER TABLE … DROP IDENTIFIER FIELDS first", field->name);
+            return fz_fail(err, FZ_UNSUPPORTED,
+                           "Cannot delete identifier field %s: ALTER TABLE … DROP IDENTIFIER FIELDS first",
+                           field->name);
         }
     }
     for (size_t i = 0; spec != NULL && i < spec->n_fields; i++) {
         if (holds(field, spec->fields[i].source_id) && spec->fields[i].transform.kind != FZ_TRANSFORM_VOID) {
-            return fz_fail(err, FZ_NOT_FOUND, "column %s is the source of the partition field %s: ALTER TABLE … DROP PARTITION FIELD first", field->name, spec->fields[i].name);
+            return fz_fail(
+                err, FZ_NOT_FOUND,
+                "column %s is the source of the partition field %s: ALTER TABLE … DROP PARTITION FIELD first",
+                field->name, spec->fields[i].name);
         }
     }
     for (size_t i = 0; order != NULL && i < order->n_fields; i++) {
         if (holds(field, order->fields[i].source_id)) {
-            return fz_fail(err, FZ_NOT_FOUND, "column %s is part of the write order: ALTER TABLE … WRITE UNORDERED first", field->name);
+            return fz_fail(err, FZ_NOT_FOUND,
+                           "column %s is part of the write order: ALTER TABLE … WRITE UNORDERED first", field->name);
         }
     }
     return FZ_OK;
@@ -259,12 +281,19 @@ static enum fz_code change_columns(struct builder *b, const struct fz_ast_stmt *
         for (size_t i = 0; i < a->n_column_defs; i++) {
             const struct fz_ast_column_def *d = &a->column_defs[i];
             if (d->default_value != NULL) {
-                return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "column %s: column defaults cannot be declared for Iceberg tables", d->name);
+                return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                                    "column %s: column defaults cannot be declared for Iceberg tables", d->name);
             }
             if (d->not_null) {
-                return fz_fail_cond(err, FZ_SCHEMA_MISMATCH, "", "Incompatible change: cannot add required column %s: existing rows would have no value", d->name);
+                return fz_fail_cond(
+                    err, FZ_SCHEMA_MISMATCH, "",
+                    "Incompatible change: cannot add required column %s: existing rows would have no value", d->name);
             }
-            struct edit e = {.kind = EDIT_ADD, .path = d->path.parts, .n_path = d->path.n > 0 ? d->path.n - 1 : 0, .first = d->first, .after = d->after};
+            struct edit e = {.kind = EDIT_ADD,
+                             .path = d->path.parts,
+                             .n_path = d->path.n > 0 ? d->path.n - 1 : 0,
+                             .first = d->first,
+                             .after = d->after};
             e.field = (struct fz_field){.name = d->name, .type = d->type, .doc = d->comment};
             FZ_TRY(assign_ids(b->arena, &e.field, &last, err));
             FZ_TRY(apply_edit(b->arena, type, 0, &e, &type, err));
@@ -290,7 +319,8 @@ static enum fz_code change_columns(struct builder *b, const struct fz_ast_stmt *
             FZ_TRY(apply_edit(b->arena, type, 0, &e, &type, err));
         }
         if (a->default_value != NULL || a->drop_default) {
-            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "column defaults cannot be declared for Iceberg tables");
+            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                                "column defaults cannot be declared for Iceberg tables");
         }
         if (a->type != NULL) {
             e.kind = EDIT_TYPE;
@@ -306,7 +336,9 @@ static enum fz_code change_columns(struct builder *b, const struct fz_ast_stmt *
             const struct fz_field *column = fz_find_column(type, &a->column);
             for (size_t i = 0; column != NULL && a->set_not_null != 1 && i < current->n_identifier_field_ids; i++) {
                 if (current->identifier_field_ids[i] == column->id) {
-                    return fz_fail(err, FZ_UNSUPPORTED, "identifier field %s must stay NOT NULL: ALTER TABLE … DROP IDENTIFIER FIELDS first", column->name);
+                    return fz_fail(err, FZ_UNSUPPORTED,
+                                   "identifier field %s must stay NOT NULL: ALTER TABLE … DROP IDENTIFIER FIELDS first",
+                                   column->name);
                 }
             }
             e.kind = EDIT_REQUIRED;
@@ -345,10 +377,12 @@ static enum fz_code default_name(struct fz_arena *arena, struct fz_partition_fie
     return f->name == NULL ? fz_fail_nomem(err, 64) : FZ_OK;
 }
 
-static int find_partition(struct builder *b, const struct fz_partition_spec *spec, const struct fz_ast_transform *item, struct fz_err *err) {
+static int find_partition(struct builder *b, const struct fz_partition_spec *spec, const struct fz_ast_transform *item,
+                          struct fz_err *err) {
     if (item->function == NULL && item->column.n == 1) { // by the field's name
         for (size_t i = 0; i < spec->n_fields; i++) {
-            if (fz_strcasecmp(spec->fields[i].name, item->column.parts[0]) == 0 && spec->fields[i].transform.kind != FZ_TRANSFORM_VOID) {
+            if (fz_strcasecmp(spec->fields[i].name, item->column.parts[0]) == 0 &&
+                spec->fields[i].transform.kind != FZ_TRANSFORM_VOID) {
                 return (int)i;
             }
         }
@@ -357,12 +391,14 @@ static int find_partition(struct builder *b, const struct fz_partition_spec *spe
     struct fz_err inner = FZ_ERR_INIT;
     if (fz_partition_field_of(b->arena, fz_metadata_current_schema(b->m)->type, item, &wanted, &inner) == FZ_OK) {
         for (size_t i = 0; i < spec->n_fields; i++) {
-            if (spec->fields[i].source_id == wanted.source_id && same_transform(&spec->fields[i].transform, &wanted.transform)) {
+            if (spec->fields[i].source_id == wanted.source_id &&
+                same_transform(&spec->fields[i].transform, &wanted.transform)) {
                 return (int)i;
             }
         }
     }
-    fz_fail_cond(err, FZ_NOT_FOUND, "", "Cannot find partition field to remove: %s", item->column.n ? item->column.parts[item->column.n - 1] : "");
+    fz_fail_cond(err, FZ_NOT_FOUND, "", "Cannot find partition field to remove: %s",
+                 item->column.n ? item->column.parts[item->column.n - 1] : "");
     return -1;
 }
 
@@ -399,13 +435,17 @@ static enum fz_code change_partition(struct builder *b, const struct fz_ast_stmt
         f->field_id = -1;
         for (size_t i = 0; i < n; i++) {
             if (fields[i].source_id == f->source_id && same_transform(&fields[i].transform, &f->transform)) {
-                return fz_fail_cond(err, FZ_INVALID_ARG, "", "Cannot add duplicate partition field %s: the table is partitioned by it already", f->name);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "",
+                                    "Cannot add duplicate partition field %s: the table is partitioned by it already",
+                                    f->name);
             }
             if (strcmp(fields[i].name, f->name) == 0) {
-                return fz_fail_cond(err, FZ_INVALID_ARG, "", "Cannot add partition field %s: a field of that name exists already", f->name);
+                return fz_fail_cond(err, FZ_INVALID_ARG, "",
+                                    "Cannot add partition field %s: a field of that name exists already", f->name);
             }
         }
-        for (size_t s = 0; s < b->m->n_specs; s++) { // an equivalent field of an older spec lends its id, and its name when none is given
+        for (size_t s = 0; s < b->m->n_specs;
+             s++) { // an equivalent field of an older spec lends its id, and its name when none is given
             for (size_t i = 0; i < b->m->specs[s].n_fields; i++) {
                 const struct fz_partition_field *older = &b->m->specs[s].fields[i];
                 if (older->source_id == f->source_id && same_transform(&older->transform, &f->transform)) {
@@ -439,7 +479,8 @@ static enum fz_code write_order(struct builder *b, const struct fz_ast_stmt *a, 
     for (size_t i = 0; i < a->n_transforms; i++) {
         struct fz_partition_field f;
         FZ_TRY(fz_partition_field_of(b->arena, fz_metadata_current_schema(b->m)->type, &a->transforms[i], &f, err));
-        fields[i] = (struct fz_sort_field){.source_id = f.source_id, .transform = f.transform, .descending = a->transforms[i].descending};
+        fields[i] = (struct fz_sort_field){
+            .source_id = f.source_id, .transform = f.transform, .descending = a->transforms[i].descending};
         fields[i].nulls_last = a->transforms[i].nulls_set ? a->transforms[i].nulls_last : a->transforms[i].descending;
     }
     order->order_id = a->n_transforms == 0 ? 0 : -1;
@@ -474,7 +515,9 @@ static enum fz_code identifier_fields(struct builder *b, const struct fz_ast_stm
     for (size_t i = 0; i < a->n_names; i++) {
         const struct fz_field *f = fz_find_column(current->type, &a->name_paths[i]);
         if (f == NULL) {
-            return fz_fail(err, FZ_INVALID_ARG, drop ? "Cannot drop identifier field: there is no column %s" : "Cannot add %s as an identifier field: there is no such column",
+            return fz_fail(err, FZ_INVALID_ARG,
+                           drop ? "Cannot drop identifier field: there is no column %s"
+                                : "Cannot add %s as an identifier field: there is no such column",
                            a->names[i]);
         }
         if (drop) {
@@ -495,10 +538,16 @@ static enum fz_code identifier_fields(struct builder *b, const struct fz_ast_stm
             reachable = outer != NULL && outer->required && outer->type->id == FZ_TYPE_STRUCT;
         }
         if (!reachable) {
-            return fz_fail(err, FZ_INVALID_ARG, "Cannot add field %s as an identifier field: it must not be inside an optional field, a list or a map", f->name);
+            return fz_fail(
+                err, FZ_INVALID_ARG,
+                "Cannot add field %s as an identifier field: it must not be inside an optional field, a list or a map",
+                f->name);
         }
         if (!f->required || f->type->n_fields > 0 || f->type->id == FZ_TYPE_FLOAT || f->type->id == FZ_TYPE_DOUBLE) {
-            return fz_fail(err, FZ_INVALID_ARG, "Cannot add field %s as an identifier field: it must be a NOT NULL column of a plain type other than float and double", f->name);
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "Cannot add field %s as an identifier field: it must be a NOT NULL column of a plain type "
+                           "other than float and double",
+                           f->name);
         }
         ids[n++] = f->id;
     }
@@ -520,7 +569,8 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, b
             if (a->if_exists && old == NULL) {
                 return FZ_OK;
             }
-            return fz_fail_cond(err, old == NULL ? FZ_NOT_FOUND : FZ_INVALID_ARG, "", "%s does not exist: %s", what, a->key);
+            return fz_fail_cond(err, old == NULL ? FZ_NOT_FOUND : FZ_INVALID_ARG, "", "%s does not exist: %s", what,
+                                a->key);
         }
         if (strcmp(a->key, "main") == 0) {
             return fz_fail(err, FZ_INVALID_ARG, "Cannot remove main branch");
@@ -537,11 +587,15 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, b
         return fz_fail_cond(err, FZ_NOT_FOUND, "", "%s does not exist: %s", what, a->key);
     }
     if (old != NULL && old->is_tag != tag) {
-        return fz_fail(err, FZ_INVALID_ARG, "Ref %s is a %s, not a %s", a->key, old->is_tag ? "tag" : "branch", tag ? "tag" : "branch");
+        return fz_fail(err, FZ_INVALID_ARG, "Ref %s is a %s, not a %s", a->key, old->is_tag ? "tag" : "branch",
+                       tag ? "tag" : "branch");
     }
-    int64_t id = a->snapshot_id >= 0 ? a->snapshot_id : is_new && old != NULL ? old->snapshot_id : b->m->current_snapshot_id;
+    int64_t id = a->snapshot_id >= 0     ? a->snapshot_id
+                 : is_new && old != NULL ? old->snapshot_id
+                                         : b->m->current_snapshot_id;
     if (id < 0) {
-        return fz_fail_cond(err, tag ? FZ_INVALID_ARG : FZ_UNSUPPORTED, "", "Cannot complete %s creation: the table has no snapshot yet", tag ? "tag" : "branch");
+        return fz_fail_cond(err, tag ? FZ_INVALID_ARG : FZ_UNSUPPORTED, "",
+                            "Cannot complete %s creation: the table has no snapshot yet", tag ? "tag" : "branch");
     }
     if (fz_metadata_snapshot(b->m, id) == NULL) {
         return fz_fail_cond(err, FZ_NOT_FOUND, "", "Cannot set %s to unknown snapshot: %" PRId64, a->key, id);
@@ -552,8 +606,12 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, b
     }
     // A ref that is replaced keeps the retention that the statement does not name.
     bool keep = old != NULL;
-    *ref = (struct fz_snapshot_ref){.name = a->key, .snapshot_id = id, .is_tag = tag, .min_snapshots_to_keep = (int32_t)a->min_snapshots,
-                                    .max_snapshot_age_ms = a->snapshot_retain_ms, .max_ref_age_ms = a->retain_ms};
+    *ref = (struct fz_snapshot_ref){.name = a->key,
+                                    .snapshot_id = id,
+                                    .is_tag = tag,
+                                    .min_snapshots_to_keep = (int32_t)a->min_snapshots,
+                                    .max_snapshot_age_ms = a->snapshot_retain_ms,
+                                    .max_ref_age_ms = a->retain_ms};
     if (keep) {
         ref->min_snapshots_to_keep = a->min_snapshots < 0 ? old->min_snapshots_to_keep : ref->min_snapshots_to_keep;
         ref->max_snapshot_age_ms = a->snapshot_retain_ms < 0 ? old->max_snapshot_age_ms : ref->max_snapshot_age_ms;
@@ -563,7 +621,8 @@ static enum fz_code change_ref(struct builder *b, const struct fz_ast_stmt *a, b
     return FZ_OK;
 }
 
-static enum fz_code build(void *ctx, struct fz_arena *arena, struct fz_metadata *current, struct fz_update **updates, size_t *n, struct fz_err *err) {
+static enum fz_code build(void *ctx, struct fz_arena *arena, struct fz_metadata *current, struct fz_update **updates,
+                          size_t *n, struct fz_err *err) {
     const struct fz_ast_stmt *a = ((struct alter *)ctx)->a;
     struct builder b = {.arena = arena, .m = current};
     b.updates = fz_arena_array(arena, 8, sizeof *b.updates);
@@ -614,7 +673,8 @@ static enum fz_code build(void *ctx, struct fz_arena *arena, struct fz_metadata 
 }
 
 // A branch of a table without snapshots begins with an empty one of its own; main stays without.
-static enum fz_code create_first_branch(struct fz_statement *s, struct fz_catalog *catalog, const struct fz_table_name *name, bool *made, struct fz_err *err) {
+static enum fz_code create_first_branch(struct fz_statement *s, struct fz_catalog *catalog,
+                                        const struct fz_table_name *name, bool *made, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_ast_stmt *a = s->ast;
     struct fz_metadata *m = NULL;

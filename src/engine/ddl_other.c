@@ -5,7 +5,8 @@
 #include "engine/engine_priv.h"
 
 // CREATE TEMPORARY VIEW v USING parquet OPTIONS (path '…'): a query over the files.
-static enum fz_code files_query(struct fz_statement *s, const struct fz_ast_query **out, const char **text, struct fz_err *err) {
+static enum fz_code files_query(struct fz_statement *s, const struct fz_ast_query **out, const char **text,
+                                struct fz_err *err) {
     const struct fz_ast_stmt *a = s->ast;
     const char *path = NULL;
     struct fz_ast_query *query = NULL;
@@ -14,7 +15,8 @@ static enum fz_code files_query(struct fz_statement *s, const struct fz_ast_quer
         path = fz_strcasecmp(a->properties[i].key, "path") == 0 ? a->properties[i].value : path;
     }
     if (a->provider == NULL || path == NULL) {
-        return fz_fail(err, FZ_INVALID_ARG, "a temporary view without a query needs USING a file format and OPTIONS (path '…')");
+        return fz_fail(err, FZ_INVALID_ARG,
+                       "a temporary view without a query needs USING a file format and OPTIONS (path '…')");
     }
     fz_buf_printf(&b, "SELECT * FROM %s.`", a->provider);
     for (const char *p = path; *p != 0; p++) {
@@ -38,10 +40,12 @@ enum fz_code fz_ddl_create_view(struct fz_statement *s, struct fz_err *err) {
     const struct fz_ast_stmt *a = s->ast;
     struct fz_engine *e = s->engine;
     if (!a->temporary) {
-        return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "views in a catalog are not there yet; CREATE TEMPORARY VIEW is");
+        return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE",
+                            "views in a catalog are not there yet; CREATE TEMPORARY VIEW is");
     }
     if (a->name.n != 1 && !(a->global && a->name.n == 2 && fz_strcasecmp(a->name.parts[0], "global_temp") == 0)) {
-        return fz_fail_cond(err, FZ_SQL_SYNTAX, "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS", "a temporary view has a plain name, without a namespace");
+        return fz_fail_cond(err, FZ_SQL_SYNTAX, "TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
+                            "a temporary view has a plain name, without a namespace");
     }
     const char *view_name = a->name.parts[a->name.n - 1], *query_text = a->value;
     view_name = a->global ? fz_arena_printf(&s->arena, "global_temp.%s", view_name) : view_name;
@@ -50,9 +54,10 @@ enum fz_code fz_ddl_create_view(struct fz_statement *s, struct fz_err *err) {
     }
     struct fz_engine_view *old = fz_engine_find_view(e, view_name);
     if (old != NULL && !a->or_replace) {
-        return a->if_not_exists ? FZ_OK
-                                : fz_fail_cond(err, FZ_EXISTS, "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "the temporary view %s is there already; write CREATE OR REPLACE",
-                                               view_name);
+        return a->if_not_exists
+                   ? FZ_OK
+                   : fz_fail_cond(err, FZ_EXISTS, "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
+                                  "the temporary view %s is there already; write CREATE OR REPLACE", view_name);
     }
     const struct fz_ast_query *ast = a->query;
     if (ast == NULL) {
@@ -64,8 +69,8 @@ enum fz_code fz_ddl_create_view(struct fz_statement *s, struct fz_err *err) {
     FZ_TRY(fz_sql_bind_query(&s->arena, &env, ast, &query, err));
     size_t n_names = a->n_column_defs;
     if (n_names > 0 && n_names != query->n_columns) {
-        return fz_fail_cond(err, FZ_INVALID_ARG, "CREATE_VIEW_COLUMN_ARITY_MISMATCH", "view %s names %zu columns, its query has %zu", view_name, n_names,
-                            query->n_columns);
+        return fz_fail_cond(err, FZ_INVALID_ARG, "CREATE_VIEW_COLUMN_ARITY_MISMATCH",
+                            "view %s names %zu columns, its query has %zu", view_name, n_names, query->n_columns);
     }
     struct fz_engine_view fresh = {.n_columns = n_names};
     FZ_TRY(fz_grow((void **)&e->views, &e->cap_views, e->n_views + 1, sizeof *e->views, err));
@@ -97,7 +102,9 @@ enum fz_code fz_ddl_drop_view(struct fz_statement *s, struct fz_err *err) {
     const struct fz_ast_stmt *a = s->ast;
     struct fz_engine_view *view = fz_engine_named_view(e, &a->name);
     if (view == NULL) {
-        return a->if_exists ? FZ_OK : fz_fail_cond(err, FZ_NOT_FOUND, "VIEW_NOT_FOUND", "there is no view %s", a->name.parts[a->name.n - 1]);
+        return a->if_exists ? FZ_OK
+                            : fz_fail_cond(err, FZ_NOT_FOUND, "VIEW_NOT_FOUND", "there is no view %s",
+                                           a->name.parts[a->name.n - 1]);
     }
     fz_free(view->name);
     fz_free(view->query_text);
@@ -122,7 +129,9 @@ enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err) {
     FZ_TRY(catalog->vtable->namespace_exists(catalog, &ns, &exists, err));
     if (a->kind == FZ_STMT_CREATE_NAMESPACE) {
         if (exists) {
-            return a->if_not_exists ? FZ_OK : fz_fail_cond(err, FZ_EXISTS, "SCHEMA_ALREADY_EXISTS", "the namespace %s is there already", ns.levels[ns.n_levels - 1]);
+            return a->if_not_exists ? FZ_OK
+                                    : fz_fail_cond(err, FZ_EXISTS, "SCHEMA_ALREADY_EXISTS",
+                                                   "the namespace %s is there already", ns.levels[ns.n_levels - 1]);
         }
         struct fz_property *items = fz_arena_array(&s->arena, a->n_properties + 3, sizeof *items);
         const char *user = getenv("USER");
@@ -145,12 +154,14 @@ enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err) {
     if (!exists) {
         return a->kind == FZ_STMT_DROP_NAMESPACE && a->if_exists
                    ? FZ_OK
-                   : fz_fail_cond(err, FZ_NOT_FOUND, "SCHEMA_NOT_FOUND", "there is no namespace %s", ns.levels[ns.n_levels - 1]);
+                   : fz_fail_cond(err, FZ_NOT_FOUND, "SCHEMA_NOT_FOUND", "there is no namespace %s",
+                                  ns.levels[ns.n_levels - 1]);
     }
     if (a->kind == FZ_STMT_DROP_NAMESPACE) {
         return catalog->vtable->namespace_drop(catalog, &ns, err);
     }
-    return catalog->vtable->namespace_set_properties(catalog, &ns, a->properties, a->n_properties, a->names, a->n_names, err);
+    return catalog->vtable->namespace_set_properties(catalog, &ns, a->properties, a->n_properties, a->names, a->n_names,
+                                                     err);
 out:
     return rc;
 }
@@ -166,7 +177,8 @@ enum fz_code fz_ddl_use(struct fz_statement *s, struct fz_err *err) {
         bool exists;
         FZ_TRY(catalog->vtable->namespace_exists(catalog, &ns, &exists, err));
         if (!exists) {
-            return fz_fail_cond(err, FZ_NOT_FOUND, "SCHEMA_NOT_FOUND", "there is no namespace %s in catalog %s", ns.levels[ns.n_levels - 1], catalog->name);
+            return fz_fail_cond(err, FZ_NOT_FOUND, "SCHEMA_NOT_FOUND", "there is no namespace %s in catalog %s",
+                                ns.levels[ns.n_levels - 1], catalog->name);
         }
     }
     char *name = fz_strdup(catalog->name), **levels = fz_calloc(ns.n_levels, sizeof *levels);

@@ -23,18 +23,19 @@ const struct fz_field *fz_find_column(const struct fz_type *type, const struct f
 }
 
 // Iceberg has no 8 and 16 bit integers, no intervals: TINYINT and SMALLINT become INT (as Spark writes them).
-static enum fz_code storable(struct fz_arena *arena, const struct fz_type *type, const char *column, int64_t format_version, int32_t *next_id,
-                             const struct fz_type **out, struct fz_err *err) {
+static enum fz_code storable(struct fz_arena *arena, const struct fz_type *type, const char *column,
+                             int64_t format_version, int32_t *next_id, const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (type->n_fields == 0) {
         bool small = type->id == FZ_TYPE_BYTE || type->id == FZ_TYPE_SHORT;
-        bool newer = type->id == FZ_TYPE_UNKNOWN || type->id == FZ_TYPE_VARIANT || type->id == FZ_TYPE_GEOMETRY || type->id == FZ_TYPE_GEOGRAPHY ||
-                     type->id == FZ_TYPE_TIMESTAMP_NS || type->id == FZ_TYPE_TIMESTAMPTZ_NS;
+        bool newer = type->id == FZ_TYPE_UNKNOWN || type->id == FZ_TYPE_VARIANT || type->id == FZ_TYPE_GEOMETRY ||
+                     type->id == FZ_TYPE_GEOGRAPHY || type->id == FZ_TYPE_TIMESTAMP_NS ||
+                     type->id == FZ_TYPE_TIMESTAMPTZ_NS;
         if (type->id >= FZ_TYPE_INTERVAL_DT || (newer && format_version < 3)) {
             struct fz_buf b = {0};
             fz_type_print_sql(&b, type);
-            rc = fz_fail_cond(err, FZ_UNSUPPORTED, "", "column %s: Iceberg tables%s cannot hold the type %s", column, newer ? " below 'format-version' 3" : "",
-                              b.ptr ? b.ptr : "");
+            rc = fz_fail_cond(err, FZ_UNSUPPORTED, "", "column %s: Iceberg tables%s cannot hold the type %s", column,
+                              newer ? " below 'format-version' 3" : "", b.ptr ? b.ptr : "");
             fz_buf_dispose(&b);
             return rc;
         }
@@ -63,9 +64,10 @@ static bool transform_of(const struct fz_ast_transform *item, struct fz_transfor
         const char *name;
         enum fz_transform_kind kind;
     } names[] = {
-        {"identity", FZ_TRANSFORM_IDENTITY}, {"bucket", FZ_TRANSFORM_BUCKET}, {"truncate", FZ_TRANSFORM_TRUNCATE}, {"years", FZ_TRANSFORM_YEAR},
-        {"year", FZ_TRANSFORM_YEAR},         {"months", FZ_TRANSFORM_MONTH},  {"month", FZ_TRANSFORM_MONTH},       {"days", FZ_TRANSFORM_DAY},
-        {"day", FZ_TRANSFORM_DAY},           {"date", FZ_TRANSFORM_DAY},      {"hours", FZ_TRANSFORM_HOUR},        {"hour", FZ_TRANSFORM_HOUR},
+        {"identity", FZ_TRANSFORM_IDENTITY}, {"bucket", FZ_TRANSFORM_BUCKET}, {"truncate", FZ_TRANSFORM_TRUNCATE},
+        {"years", FZ_TRANSFORM_YEAR},        {"year", FZ_TRANSFORM_YEAR},     {"months", FZ_TRANSFORM_MONTH},
+        {"month", FZ_TRANSFORM_MONTH},       {"days", FZ_TRANSFORM_DAY},      {"day", FZ_TRANSFORM_DAY},
+        {"date", FZ_TRANSFORM_DAY},          {"hours", FZ_TRANSFORM_HOUR},    {"hour", FZ_TRANSFORM_HOUR},
         {"date_hour", FZ_TRANSFORM_HOUR},    {"void", FZ_TRANSFORM_VOID},
     };
     *out = (struct fz_transform){.kind = FZ_TRANSFORM_IDENTITY};
@@ -82,7 +84,8 @@ static bool transform_of(const struct fz_ast_transform *item, struct fz_transfor
     return false;
 }
 
-enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type *schema, const struct fz_ast_transform *item, struct fz_partition_field *out,
+enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type *schema,
+                                   const struct fz_ast_transform *item, struct fz_partition_field *out,
                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf name = {0};
@@ -96,7 +99,10 @@ enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type 
         goto out;
     }
     if (!transform_of(item, &out->transform)) {
-        rc = fz_fail_cond(err, FZ_UNSUPPORTED, "", "%s is not a partition transform; there are bucket(n, c), truncate(n, c), years, months, days and hours", item->function);
+        rc = fz_fail_cond(
+            err, FZ_UNSUPPORTED, "",
+            "%s is not a partition transform; there are bucket(n, c), truncate(n, c), years, months, days and hours",
+            item->function);
         goto out;
     }
     bool needs_param = out->transform.kind == FZ_TRANSFORM_BUCKET || out->transform.kind == FZ_TRANSFORM_TRUNCATE;
@@ -108,8 +114,8 @@ enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type 
     struct fz_err refused = FZ_ERR_INIT;
     rc = fz_transform_result_type(&out->transform, column->type, &result, &refused);
     if (rc != FZ_OK) {
-        rc = fz_fail(err, rc == FZ_SCHEMA_MISMATCH ? FZ_INVALID_ARG : rc, "Cannot partition or sort by %s of %s: %s", item->function ? item->function : "identity", name.ptr,
-                     refused.message);
+        rc = fz_fail(err, rc == FZ_SCHEMA_MISMATCH ? FZ_INVALID_ARG : rc, "Cannot partition or sort by %s of %s: %s",
+                     item->function ? item->function : "identity", name.ptr, refused.message);
         goto out;
     }
     fz_buf_clear(&name);
@@ -128,7 +134,8 @@ out:
 }
 
 // The columns of a CREATE TABLE: written ones, or those of its query.
-static enum fz_code build_schema(struct fz_statement *s, const struct fz_sql_query *query, int64_t format_version, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code build_schema(struct fz_statement *s, const struct fz_sql_query *query, int64_t format_version,
+                                 const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_ast_stmt *a = s->ast;
     size_t n = query != NULL ? query->n_columns : a->n_column_defs;
@@ -146,12 +153,15 @@ static enum fz_code build_schema(struct fz_statement *s, const struct fz_sql_que
             .doc = def ? def->comment : NULL,
         };
         if (def != NULL && def->default_value != NULL) {
-            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "column %s: column defaults cannot be declared for Iceberg tables", def->name);
+            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                                "column %s: column defaults cannot be declared for Iceberg tables", def->name);
         }
-        FZ_TRY(storable(&s->arena, def ? def->type : query->columns[i].type, fields[i].name, format_version, &next_id, &fields[i].type, err));
+        FZ_TRY(storable(&s->arena, def ? def->type : query->columns[i].type, fields[i].name, format_version, &next_id,
+                        &fields[i].type, err));
         for (size_t k = 0; k < i; k++) {
             if (fz_strcasecmp(fields[k].name, fields[i].name) == 0) {
-                return fz_fail_cond(err, FZ_EXISTS, "COLUMN_ALREADY_EXISTS", "the column %s is there twice", fields[i].name);
+                return fz_fail_cond(err, FZ_EXISTS, "COLUMN_ALREADY_EXISTS", "the column %s is there twice",
+                                    fields[i].name);
             }
         }
     }
@@ -188,7 +198,8 @@ static enum fz_code build_properties(struct fz_statement *s, struct fz_property 
     }
     for (size_t i = 0; i < a->n_properties; i++) {
         if (fz_property_is_clause(a->properties[i].key)) {
-            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY", "the property %s is reserved: there is a clause of CREATE TABLE for it",
+            return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY",
+                                "the property %s is reserved: there is a clause of CREATE TABLE for it",
                                 a->properties[i].key);
         }
         items[k++] = a->properties[i];
@@ -209,14 +220,17 @@ struct staged_catalog {
     size_t n_updates;
     const char *uuid;
 };
-static enum fz_code staged_load(struct fz_catalog *base, const struct fz_table_name *name, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code staged_load(struct fz_catalog *base, const struct fz_table_name *name, struct fz_metadata **out,
+                                struct fz_err *err) {
     (void)name;
     (void)err;
     *out = fz_metadata_ref(((struct staged_catalog *)base)->prepared);
     return FZ_OK;
 }
-static enum fz_code staged_commit(struct fz_catalog *base, const struct fz_table_name *name, const struct fz_requirement *requirements, size_t n_req,
-                                  const struct fz_update *updates, size_t n, struct fz_metadata **out, struct fz_err *err) {
+static enum fz_code staged_commit(struct fz_catalog *base, const struct fz_table_name *name,
+                                  const struct fz_requirement *requirements, size_t n_req,
+                                  const struct fz_update *updates, size_t n, struct fz_metadata **out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct staged_catalog *c = (struct staged_catalog *)base;
     struct fz_metadata *full = NULL;
@@ -246,16 +260,19 @@ out:
 static const struct fz_catalog_vtable STAGED = {.type = "staged", .load = staged_load, .commit = staged_commit};
 
 // The query of CTAS as an insert: its output columns are the table's, casts included.
-static enum fz_code insert_query(struct fz_statement *s, struct fz_catalog *staged, const struct fz_table_name *name, struct fz_metadata *metadata,
-                                 struct fz_sql_query *query, bool replaces, struct fz_err *err) {
+static enum fz_code insert_query(struct fz_statement *s, struct fz_catalog *staged, const struct fz_table_name *name,
+                                 struct fz_metadata *metadata, struct fz_sql_query *query, bool replaces,
+                                 struct fz_err *err) {
     struct fz_bound_insert bound = {.query = query, .overwrite = replaces};
-    struct fz_change_target target = {.catalog = staged, .name = *name, .store = s->engine->store, .metadata = metadata};
+    struct fz_change_target target = {
+        .catalog = staged, .name = *name, .store = s->engine->store, .metadata = metadata};
     return fz_execute_insert(s, &bound, &target, err);
 }
 
 // What REPLACE TABLE changes: schema, spec, order, properties; main is dropped, history stays.
-static enum fz_code replace_updates(struct fz_statement *s, const struct fz_table_create *create, struct fz_metadata *current, struct fz_metadata *fresh,
-                                    struct fz_update **out, size_t *n, struct fz_err *err) {
+static enum fz_code replace_updates(struct fz_statement *s, const struct fz_table_create *create,
+                                    struct fz_metadata *current, struct fz_metadata *fresh, struct fz_update **out,
+                                    size_t *n, struct fz_err *err) {
     struct fz_update *u = fz_arena_array(&s->arena, 9, sizeof *u);
     if (u == NULL) {
         return fz_fail_nomem(err, 9 * sizeof *u);
@@ -268,7 +285,8 @@ static enum fz_code replace_updates(struct fz_statement *s, const struct fz_tabl
     u[k++] = (struct fz_update){.kind = FZ_UPDATE_SET_CURRENT_SCHEMA, .u.id = -1};
     u[k++] = (struct fz_update){.kind = FZ_UPDATE_ADD_SPEC, .u.spec = fz_metadata_spec(fresh, fresh->default_spec_id)};
     u[k++] = (struct fz_update){.kind = FZ_UPDATE_SET_DEFAULT_SPEC, .u.id = -1};
-    u[k++] = (struct fz_update){.kind = FZ_UPDATE_ADD_SORT_ORDER, .u.order = fz_metadata_sort_order(fresh, fresh->default_sort_order_id)};
+    u[k++] = (struct fz_update){.kind = FZ_UPDATE_ADD_SORT_ORDER,
+                                .u.order = fz_metadata_sort_order(fresh, fresh->default_sort_order_id)};
     u[k++] = (struct fz_update){.kind = FZ_UPDATE_SET_DEFAULT_SORT_ORDER, .u.id = -1};
     if (create->n_properties > 0) {
         u[k] = (struct fz_update){.kind = FZ_UPDATE_SET_PROPERTIES};
@@ -280,7 +298,8 @@ static enum fz_code replace_updates(struct fz_statement *s, const struct fz_tabl
     return FZ_OK;
 }
 
-static enum fz_code create_or_replace(struct fz_statement *s, struct fz_catalog *catalog, const struct fz_table_name *name, struct fz_table_create *create,
+static enum fz_code create_or_replace(struct fz_statement *s, struct fz_catalog *catalog,
+                                      const struct fz_table_name *name, struct fz_table_create *create,
                                       struct fz_metadata *current, struct fz_sql_query *query, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *fresh = NULL, *prepared = NULL, *done = NULL;
@@ -324,13 +343,16 @@ static enum fz_code check_provider(const char *provider, struct fz_err *err) {
             return FZ_OK;
         }
     }
-    return provider == NULL ? FZ_OK : fz_fail(err, FZ_UNSUPPORTED, "USING %s: this catalog holds Iceberg tables; write USING iceberg", provider);
+    return provider == NULL ? FZ_OK
+                            : fz_fail(err, FZ_UNSUPPORTED,
+                                      "USING %s: this catalog holds Iceberg tables; write USING iceberg", provider);
 }
 
 static int64_t wanted_version(const struct fz_ast_stmt *a, const struct fz_metadata *current) {
     int64_t version = current != NULL ? current->format_version : 2;
     for (size_t i = 0; i < a->n_properties; i++) {
-        if (strcmp(a->properties[i].key, "format-version") == 0 && !fz_parse_i64(fz_str_of(a->properties[i].value), &version)) {
+        if (strcmp(a->properties[i].key, "format-version") == 0 &&
+            !fz_parse_i64(fz_str_of(a->properties[i].value), &version)) {
             version = 2; // refused later, with the reason
         }
     }
@@ -359,7 +381,8 @@ static enum fz_code take_shape(struct fz_statement *s, struct fz_table_create *c
     struct fz_engine_table *like;
     FZ_TRY(fz_engine_load_table(s, &s->ast->column, &like, err));
     if (like->kind != FZ_TABLE_DATA) {
-        return fz_fail(err, FZ_UNSUPPORTED, "%s is a metadata table: a table cannot be made like it", like->metadata_table);
+        return fz_fail(err, FZ_UNSUPPORTED, "%s is a metadata table: a table cannot be made like it",
+                       like->metadata_table);
     }
     const struct fz_partition_spec *spec = fz_metadata_spec(like->metadata, like->metadata->default_spec_id);
     struct fz_partition_field *partition = fz_arena_array(&s->arena, spec->n_fields, sizeof *partition);
@@ -401,13 +424,16 @@ enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err) {
         }
         struct fz_buf text = {0};
         fz_table_name_print(&text, &name);
-        rc = fz_fail_cond(err, FZ_EXISTS, "TABLE_OR_VIEW_ALREADY_EXISTS", "the table %s is there already: choose another name, drop it, or write CREATE TABLE IF NOT EXISTS",
-                          text.ptr ? text.ptr : name.name);
+        rc = fz_fail_cond(
+            err, FZ_EXISTS, "TABLE_OR_VIEW_ALREADY_EXISTS",
+            "the table %s is there already: choose another name, drop it, or write CREATE TABLE IF NOT EXISTS",
+            text.ptr ? text.ptr : name.name);
         fz_buf_dispose(&text);
         return rc;
     }
     if (current == NULL && a->replace && !a->or_replace) {
-        return fz_fail_cond(err, FZ_NOT_FOUND, "TABLE_OR_VIEW_NOT_FOUND", "there is no table %s to replace; write CREATE OR REPLACE TABLE", name.name);
+        return fz_fail_cond(err, FZ_NOT_FOUND, "TABLE_OR_VIEW_NOT_FOUND",
+                            "there is no table %s to replace; write CREATE OR REPLACE TABLE", name.name);
     }
     struct fz_table_create create = {0};
     if (a->query != NULL) {
@@ -465,7 +491,8 @@ enum fz_code fz_ddl_rename_table(struct fz_statement *s, struct fz_err *err) {
     FZ_TRY(fz_engine_split_name(s->engine, &s->arena, &s->ast->name, false, &catalog, &from, err));
     FZ_TRY(fz_engine_split_name(s->engine, &s->arena, &s->ast->new_name, false, &to_catalog, &to, err));
     if (to_catalog != catalog) {
-        return fz_fail(err, FZ_INVALID_ARG, "a table cannot be renamed from catalog %s into catalog %s", catalog->name, to_catalog->name);
+        return fz_fail(err, FZ_INVALID_ARG, "a table cannot be renamed from catalog %s into catalog %s", catalog->name,
+                       to_catalog->name);
     }
     FZ_TRY(catalog->vtable->rename(catalog, &from, &to, err));
 out:

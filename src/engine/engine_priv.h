@@ -36,12 +36,12 @@ struct fz_engine_table {
     struct fz_table_name name;
     struct fz_metadata *metadata; // released with the statement
     const struct fz_schema *schema;
-    int64_t snapshot_id;          // -1: empty
-    const char *branch;           // NULL: main, or not a branch
-    const char *wap_id;           // writes are staged under this id
-    bool wap_conflict;            // both kinds of write-audit-publish are asked for: may not be written to
-    const char *metadata_table;   // "snapshots"
-    bool time_travel;             // a snapshot, tag or time: may not be written to
+    int64_t snapshot_id; // -1: empty
+    const char *branch; // NULL: main, or not a branch
+    const char *wap_id; // writes are staged under this id
+    bool wap_conflict; // both kinds of write-audit-publish are asked for: may not be written to
+    const char *metadata_table; // "snapshots"
+    bool time_travel; // a snapshot, tag or time: may not be written to
 };
 
 struct loaded;
@@ -51,7 +51,7 @@ struct fz_statement {
     struct fz_arena arena;
     const char *sql;
     struct fz_ast_stmt *ast;
-    struct loaded *loaded;         // tables loaded so far, resolve.c
+    struct loaded *loaded; // tables loaded so far, resolve.c
     struct fz_metadata **metadata; // to unref
     size_t n_metadata, cap_metadata;
     int64_t *registered; // engine sources to unregister
@@ -68,7 +68,8 @@ struct fz_rows {
 };
 void fz_rows_init(struct fz_rows *rows, const struct fz_field *fields, size_t n_fields);
 void fz_rows_dispose(struct fz_rows *rows);
-enum fz_code fz_rows_add(struct fz_rows *rows, const struct fz_value *values, struct fz_err *err); // borrows nested parts and bytes
+enum fz_code fz_rows_add(struct fz_rows *rows, const struct fz_value *values,
+                         struct fz_err *err); // borrows nested parts and bytes
 // A source over the rows; takes them over (the struct is emptied).
 enum fz_code fz_rows_source(struct fz_rows *rows, struct fz_source **out, struct fz_err *err);
 
@@ -88,45 +89,56 @@ enum fz_code fz_setting_set(struct fz_engine *e, const char *key, const char *va
 bool fz_setting_is_secret(const char *key);
 
 // catalogs.c
-enum fz_code fz_engine_catalog(struct fz_engine *e, const char *name, struct fz_catalog **out, struct fz_err *err); // NOT_FOUND
+enum fz_code fz_engine_catalog(struct fz_engine *e, const char *name, struct fz_catalog **out,
+                               struct fz_err *err); // NOT_FOUND
 bool fz_engine_has_catalog(struct fz_engine *e, const char *name);
 // Catalog, namespace and object of a written name; levels in `arena`. `is_namespace`: all parts are levels.
-enum fz_code fz_engine_split_name(struct fz_engine *e, struct fz_arena *arena, const struct fz_ast_name *name, bool is_namespace, struct fz_catalog **catalog,
-                                  struct fz_table_name *out, struct fz_err *err);
+enum fz_code fz_engine_split_name(struct fz_engine *e, struct fz_arena *arena, const struct fz_ast_name *name,
+                                  bool is_namespace, struct fz_catalog **catalog, struct fz_table_name *out,
+                                  struct fz_err *err);
 
 // Catalog and table name of "lake.silver.orders" or "silver.orders" (current catalog); parts in `arena`.
-enum fz_code fz_engine_resolve_name(struct fz_engine *e, struct fz_arena *arena, const char *dotted, struct fz_catalog **out_catalog,
-                                    struct fz_table_name *out_name, struct fz_err *err);
+enum fz_code fz_engine_resolve_name(struct fz_engine *e, struct fz_arena *arena, const char *dotted,
+                                    struct fz_catalog **out_catalog, struct fz_table_name *out_name,
+                                    struct fz_err *err);
 
 // resolve.c
-enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out, struct fz_err *err);
-enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel, struct fz_sql_table *out, struct fz_ast_query **view_query,
+enum fz_code fz_engine_load_table(struct fz_statement *s, const struct fz_ast_name *name, struct fz_engine_table **out,
+                                  struct fz_err *err);
+enum fz_code fz_engine_env_resolve(void *ctx, struct fz_arena *arena, const struct fz_ast_rel *rel,
+                                   struct fz_sql_table *out, struct fz_ast_query **view_query,
                                    const char ***view_columns, struct fz_err *err);
 struct fz_sql_env fz_statement_env(struct fz_statement *s);
 struct fz_engine_view *fz_engine_find_view(struct fz_engine *e, const char *name);
-struct fz_engine_view *fz_engine_named_view(struct fz_engine *e, const struct fz_ast_name *name); // v or global_temp.v; NULL: none
+struct fz_engine_view *fz_engine_named_view(struct fz_engine *e,
+                                            const struct fz_ast_name *name); // v or global_temp.v; NULL: none
 
 // The value of an expression without columns, cast to `type` (ANSI); its bytes live as long as the statement.
-enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type, struct fz_value *out, struct fz_err *err);
+enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type,
+                                   struct fz_value *out, struct fz_err *err);
 
 // metadata_tables.c
 bool fz_is_metadata_table(const char *name);
-enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *table, const struct fz_field **out, size_t *n, struct fz_err *err);
-enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_table *table, const struct fz_field *fields, size_t n, struct fz_rows *out,
-                                    struct fz_err *err);
+enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *table,
+                                      const struct fz_field **out, size_t *n, struct fz_err *err);
+enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_table *table,
+                                    const struct fz_field *fields, size_t n, struct fz_rows *out, struct fz_err *err);
 
 // scans.c: opens a source for every scan of a bound statement.
 enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n, struct fz_err *err);
 enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metadata, struct fz_err *err);
 
 // execute.c
-enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound, const struct fz_change_target *target, struct fz_err *err);
+enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound,
+                               const struct fz_change_target *target, struct fz_err *err);
 struct fz_change_context fz_statement_change_context(struct fz_statement *s);
-enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct fz_engine *e, struct fz_change_target *out, struct fz_err *err);
+enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct fz_engine *e,
+                                        struct fz_change_target *out, struct fz_err *err);
 void fz_statement_free(struct fz_statement *s);
 
 // evolving_catalog.c: the target with the schema that `table` has; its commit changes both. Lives as long as the statement.
-enum fz_code fz_evolve_target(struct fz_statement *s, const struct fz_sql_table *table, struct fz_change_target *target, struct fz_err *err);
+enum fz_code fz_evolve_target(struct fz_statement *s, const struct fz_sql_table *table, struct fz_change_target *target,
+                              struct fz_err *err);
 
 // ddl_*.c and show.c. `rows` NULL-initialised; filled when the statement returns rows.
 struct fz_answer {
@@ -134,7 +146,7 @@ struct fz_answer {
     struct fz_rows rows;
 };
 enum fz_code fz_call(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // call.c: CALL …
-enum fz_code fz_explain(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);  // explain.c
+enum fz_code fz_explain(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // explain.c
 enum fz_code fz_ddl_create_table(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_drop_table(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_rename_table(struct fz_statement *s, struct fz_err *err);
@@ -144,17 +156,20 @@ enum fz_code fz_ddl_drop_view(struct fz_statement *s, struct fz_err *err);
 enum fz_code fz_ddl_namespace(struct fz_statement *s, struct fz_err *err); // CREATE, DROP, ALTER
 enum fz_code fz_ddl_use(struct fz_statement *s, struct fz_err *err);
 // Columns of an answer, all text unless said: "name" or "name:boolean"; then its rows, NULL for NULL.
-enum fz_code fz_answer_begin(struct fz_statement *s, struct fz_answer *answer, const char *const *names, size_t n, struct fz_err *err);
+enum fz_code fz_answer_begin(struct fz_statement *s, struct fz_answer *answer, const char *const *names, size_t n,
+                             struct fz_err *err);
 enum fz_code fz_answer_add(struct fz_answer *answer, struct fz_err *err, const char *a, const char *b, const char *c);
-enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);     // SHOW …
+enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // SHOW …
 enum fz_code fz_show_properties(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
 enum fz_code fz_show_create(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
 enum fz_code fz_describe(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err); // DESCRIBE …
 enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err);
 // Partition fields of CREATE TABLE / ALTER TABLE items. Names as Spark gives them in CREATE TABLE (id_bucket, s_trunc, ts_day).
-enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type *schema, const struct fz_ast_transform *item, struct fz_partition_field *out,
+enum fz_code fz_partition_field_of(struct fz_arena *arena, const struct fz_type *schema,
+                                   const struct fz_ast_transform *item, struct fz_partition_field *out,
                                    struct fz_err *err);
 bool fz_property_is_clause(const char *key); // set by a clause, not by TBLPROPERTIES
-const struct fz_field *fz_find_column(const struct fz_type *type, const struct fz_ast_name *name); // case-insensitive, dotted
+const struct fz_field *fz_find_column(const struct fz_type *type,
+                                      const struct fz_ast_name *name); // case-insensitive, dotted
 
 #endif

@@ -105,19 +105,29 @@ struct fz_change_context fz_statement_change_context(struct fz_statement *s) {
     };
 }
 
-enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct fz_engine *e, struct fz_change_target *out, struct fz_err *err) {
+enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct fz_engine *e,
+                                        struct fz_change_target *out, struct fz_err *err) {
     const struct fz_engine_table *t = table->handle;
     if (t == NULL || t->kind != FZ_TABLE_DATA || !table->is_iceberg_table) {
-        return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION", "%s cannot be changed: only Iceberg tables can", table->name);
+        return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                            "%s cannot be changed: only Iceberg tables can", table->name);
     }
     if (t->time_travel) {
-        return fz_fail(err, FZ_INVALID_ARG, "Cannot write to table at a specific snapshot or tag: %s. Name the table or a branch", table->name);
+        return fz_fail(err, FZ_INVALID_ARG,
+                       "Cannot write to table at a specific snapshot or tag: %s. Name the table or a branch",
+                       table->name);
     }
     if (t->wap_conflict) {
-        return fz_fail(err, FZ_INVALID_ARG, "Cannot set both WAP ID and branch: spark.wap.id and spark.wap.branch are both set; RESET one of them");
+        return fz_fail(
+            err, FZ_INVALID_ARG,
+            "Cannot set both WAP ID and branch: spark.wap.id and spark.wap.branch are both set; RESET one of them");
     }
-    *out = (struct fz_change_target){
-        .catalog = t->catalog, .name = t->name, .store = e->store, .metadata = t->metadata, .branch = t->branch, .wap_id = t->wap_id};
+    *out = (struct fz_change_target){.catalog = t->catalog,
+                                     .name = t->name,
+                                     .store = e->store,
+                                     .metadata = t->metadata,
+                                     .branch = t->branch,
+                                     .wap_id = t->wap_id};
     return FZ_OK;
 }
 
@@ -136,11 +146,13 @@ static void notice_write(struct fz_statement *s, const char *verb, const struct 
             before = ", ";
         }
     }
-    fz_buf_printf(&b, "%s · %" PRId64 " files → %" PRId64, before[0] == ',' ? ")" : "", st->files_rewritten, st->files_added);
+    fz_buf_printf(&b, "%s · %" PRId64 " files → %" PRId64, before[0] == ',' ? ")" : "", st->files_rewritten,
+                  st->files_added);
     if (st->delete_files_added > 0) {
         fz_buf_printf(&b, " + %" PRId64 " deletes", st->delete_files_added);
     }
-    fz_buf_printf(&b, " · %.1f MB written · snapshot %" PRId64 " · %.3f s", (double)st->bytes_written / 1e6, st->snapshot_id, st->seconds);
+    fz_buf_printf(&b, " · %.1f MB written · snapshot %" PRId64 " · %.3f s", (double)st->bytes_written / 1e6,
+                  st->snapshot_id, st->seconds);
     if (b.ptr != NULL && !b.failed) {
         fz_log_write(&s->engine->log, 2, "%s", b.ptr);
     }
@@ -168,12 +180,17 @@ static enum fz_code run_change(struct fz_statement *s, struct fz_err *err) {
     struct fz_change_context context = fz_statement_change_context(s);
     struct fz_change_request request = {.bound = bound, .target = &target};
     FZ_TRY(fz_change_run(&context, &request, &stats, err));
-    notice_write(s, s->ast->kind == FZ_STMT_MERGE ? "merged" : s->ast->kind == FZ_STMT_UPDATE ? "updated" : "deleted", &stats);
+    notice_write(s,
+                 s->ast->kind == FZ_STMT_MERGE    ? "merged"
+                 : s->ast->kind == FZ_STMT_UPDATE ? "updated"
+                                                  : "deleted",
+                 &stats);
 out:
     return rc;
 }
 
-enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound, const struct fz_change_target *target, struct fz_err *err) {
+enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound,
+                               const struct fz_change_target *target, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_change_stats stats;
     FZ_TRY(fz_statement_open_scans(s, bound->query->scans, bound->query->n_scans, err));
@@ -277,7 +294,8 @@ static enum fz_code dispatch(struct fz_statement *s, struct fz_engine_result *r,
     case FZ_STMT_SET_VARIABLE:
     case FZ_STMT_EXECUTE_IMMEDIATE:
     case FZ_STMT_UNSUPPORTED:
-        return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "%s is not supported", s->ast->text ? s->ast->text : "this statement");
+        return fz_fail_cond(err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "%s is not supported",
+                            s->ast->text ? s->ast->text : "this statement");
     }
     if (rc == FZ_OK && answer.has_rows) {
         rc = show_rows(r, &answer, err);
@@ -286,7 +304,8 @@ static enum fz_code dispatch(struct fz_statement *s, struct fz_engine_result *r,
     return rc;
 }
 
-enum fz_code fz_engine_execute(struct fz_engine *e, const char *sql, struct fz_engine_result **out, struct fz_err *err) {
+enum fz_code fz_engine_execute(struct fz_engine *e, const char *sql, struct fz_engine_result **out,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_engine_result *r = NULL;
     fz_cancel_reset(&e->cancel);

@@ -6,9 +6,10 @@
 #include "engine/engine_priv.h"
 #include "scan/scan.h"
 
-static const char *const NAMES[] = {"snapshots",  "history",   "refs",       "metadata_log_entries", "files",          "data_files",      "delete_files",
-                                    "all_files",  "all_data_files", "all_delete_files", "manifests", "all_manifests",  "partitions",      "entries",
-                                    "all_entries", "position_deletes", "changes"};
+static const char *const NAMES[] = {
+    "snapshots",    "history",   "refs",           "metadata_log_entries", "files",     "data_files",
+    "delete_files", "all_files", "all_data_files", "all_delete_files",     "manifests", "all_manifests",
+    "partitions",   "entries",   "all_entries",    "position_deletes",     "changes"};
 
 bool fz_is_metadata_table(const char *name) {
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
@@ -20,25 +21,36 @@ bool fz_is_metadata_table(const char *name) {
 }
 
 // Column lists, written as Spark DDL and parsed once a statement.
-static const char SNAPSHOTS[] = "committed_at timestamp, snapshot_id bigint, parent_id bigint, operation string, manifest_list string, summary map<string,string>";
-static const char HISTORY[] = "made_current_at timestamp, snapshot_id bigint, parent_id bigint, is_current_ancestor boolean";
-static const char REFS[] = "name string, type string, snapshot_id bigint, max_reference_age_in_ms bigint, min_snapshots_to_keep int, max_snapshot_age_in_ms bigint";
-static const char LOG[] = "timestamp timestamp, file string, latest_snapshot_id bigint, latest_schema_id int, latest_sequence_number bigint";
+static const char SNAPSHOTS[] = "committed_at timestamp, snapshot_id bigint, parent_id bigint, operation string, "
+                                "manifest_list string, summary map<string,string>";
+static const char HISTORY[] =
+    "made_current_at timestamp, snapshot_id bigint, parent_id bigint, is_current_ancestor boolean";
+static const char REFS[] = "name string, type string, snapshot_id bigint, max_reference_age_in_ms bigint, "
+                           "min_snapshots_to_keep int, max_snapshot_age_in_ms bigint";
+static const char LOG[] =
+    "timestamp timestamp, file string, latest_snapshot_id bigint, latest_schema_id int, latest_sequence_number bigint";
 static const char MANIFESTS[] =
-    "content int, path string, length bigint, partition_spec_id int, added_snapshot_id bigint, added_data_files_count int, existing_data_files_count int, "
-    "deleted_data_files_count int, added_delete_files_count int, existing_delete_files_count int, deleted_delete_files_count int, "
-    "partition_summaries array<struct<contains_null:boolean,contains_nan:boolean,lower_bound:string,upper_bound:string>>";
+    "content int, path string, length bigint, partition_spec_id int, added_snapshot_id bigint, added_data_files_count "
+    "int, existing_data_files_count int, "
+    "deleted_data_files_count int, added_delete_files_count int, existing_delete_files_count int, "
+    "deleted_delete_files_count int, "
+    "partition_summaries "
+    "array<struct<contains_null:boolean,contains_nan:boolean,lower_bound:string,upper_bound:string>>";
 static const char ALL_MANIFESTS_TAIL[] = "reference_snapshot_id bigint, key_metadata binary";
 static const char FILE_HEAD[] = "content int, file_path string, file_format string, spec_id int";
-static const char FILE_TAIL[] =
-    "record_count bigint, file_size_in_bytes bigint, column_sizes map<int,bigint>, value_counts map<int,bigint>, null_value_counts map<int,bigint>, "
-    "nan_value_counts map<int,bigint>, lower_bounds map<int,binary>, upper_bounds map<int,binary>, key_metadata binary, split_offsets array<bigint>, "
-    "equality_ids array<int>, sort_order_id int, first_row_id bigint, referenced_data_file string, content_offset bigint, content_size_in_bytes bigint";
-static const char PARTITION_TAIL[] =
-    "record_count bigint, file_count int, total_data_file_size_in_bytes bigint, position_delete_record_count bigint, position_delete_file_count int, "
-    "equality_delete_record_count bigint, equality_delete_file_count int, last_updated_at timestamp, last_updated_snapshot_id bigint";
+static const char FILE_TAIL[] = "record_count bigint, file_size_in_bytes bigint, column_sizes map<int,bigint>, "
+                                "value_counts map<int,bigint>, null_value_counts map<int,bigint>, "
+                                "nan_value_counts map<int,bigint>, lower_bounds map<int,binary>, upper_bounds "
+                                "map<int,binary>, key_metadata binary, split_offsets array<bigint>, "
+                                "equality_ids array<int>, sort_order_id int, first_row_id bigint, referenced_data_file "
+                                "string, content_offset bigint, content_size_in_bytes bigint";
+static const char PARTITION_TAIL[] = "record_count bigint, file_count int, total_data_file_size_in_bytes bigint, "
+                                     "position_delete_record_count bigint, position_delete_file_count int, "
+                                     "equality_delete_record_count bigint, equality_delete_file_count int, "
+                                     "last_updated_at timestamp, last_updated_snapshot_id bigint";
 
-static enum fz_code parse_columns(struct fz_arena *arena, const char *ddl, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code parse_columns(struct fz_arena *arena, const char *ddl, const struct fz_type **out,
+                                  struct fz_err *err) {
     char *text = fz_arena_printf(arena, "struct<%s>", ddl);
     if (text == NULL) {
         return fz_fail_nomem(err, strlen(ddl));
@@ -50,7 +62,8 @@ static bool is_any(const char *name, const char *a, const char *b, const char *c
     return fz_strcasecmp(name, a) == 0 || fz_strcasecmp(name, b) == 0 || fz_strcasecmp(name, c) == 0;
 }
 static bool is_files(const char *name) {
-    return is_any(name, "files", "data_files", "delete_files") || is_any(name, "all_files", "all_data_files", "all_delete_files");
+    return is_any(name, "files", "data_files", "delete_files") ||
+           is_any(name, "all_files", "all_data_files", "all_delete_files");
 }
 static bool is_entries(const char *name) {
     return is_any(name, "entries", "all_entries", "entries");
@@ -64,7 +77,8 @@ struct leaf {
 static int by_name(const void *a, const void *b) {
     return strcmp(((const struct leaf *)a)->name, ((const struct leaf *)b)->name);
 }
-static enum fz_code collect_leaves(struct fz_arena *arena, const struct fz_type *type, const char *prefix, struct leaf **out, size_t *n, size_t *cap, struct fz_err *err) {
+static enum fz_code collect_leaves(struct fz_arena *arena, const struct fz_type *type, const char *prefix,
+                                   struct leaf **out, size_t *n, size_t *cap, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < type->n_fields; i++) {
         const struct fz_field *f = &type->fields[i];
@@ -84,8 +98,8 @@ out:
     return rc;
 }
 
-static enum fz_code metrics_type(struct fz_arena *arena, const struct fz_schema *schema, struct leaf **leaves, size_t *n_leaves, const struct fz_type **out,
-                                 struct fz_err *err) {
+static enum fz_code metrics_type(struct fz_arena *arena, const struct fz_schema *schema, struct leaf **leaves,
+                                 size_t *n_leaves, const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct leaf *items = NULL;
     size_t n = 0, cap = 0;
@@ -96,9 +110,12 @@ static enum fz_code metrics_type(struct fz_arena *arena, const struct fz_schema 
     const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
     struct fz_field *fields = fz_arena_array(arena, n, sizeof *fields);
     for (size_t i = 0; fields != NULL && i < n; i++) {
-        struct fz_field members[6] = {{.name = "column_size", .type = lng},     {.name = "value_count", .type = lng},
-                                      {.name = "null_value_count", .type = lng}, {.name = "nan_value_count", .type = lng},
-                                      {.name = "lower_bound", .type = items[i].field->type}, {.name = "upper_bound", .type = items[i].field->type}};
+        struct fz_field members[6] = {{.name = "column_size", .type = lng},
+                                      {.name = "value_count", .type = lng},
+                                      {.name = "null_value_count", .type = lng},
+                                      {.name = "nan_value_count", .type = lng},
+                                      {.name = "lower_bound", .type = items[i].field->type},
+                                      {.name = "upper_bound", .type = items[i].field->type}};
         fields[i] = (struct fz_field){.name = items[i].name, .type = fz_type_struct(arena, members, 6)};
     }
     *out = fields ? fz_type_struct(arena, fields, n) : NULL;
@@ -111,7 +128,8 @@ out:
 }
 
 // The struct of a data file's columns; the partition column only for partitioned tables.
-static enum fz_code file_columns(struct fz_arena *arena, const struct fz_engine_table *t, bool metrics, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code file_columns(struct fz_arena *arena, const struct fz_engine_table *t, bool metrics,
+                                 const struct fz_type **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_type *head, *tail, *partition, *readable = NULL;
     struct leaf *leaves;
@@ -145,12 +163,17 @@ out:
     return rc;
 }
 
-static enum fz_code table_type(struct fz_arena *arena, const struct fz_engine_table *t, const struct fz_type **out, struct fz_err *err) {
+static enum fz_code table_type(struct fz_arena *arena, const struct fz_engine_table *t, const struct fz_type **out,
+                               struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const char *name = t->metadata_table;
     static const struct {
         const char *name, *ddl;
-    } plain[] = {{"snapshots", SNAPSHOTS}, {"history", HISTORY}, {"refs", REFS}, {"metadata_log_entries", LOG}, {"manifests", MANIFESTS}};
+    } plain[] = {{"snapshots", SNAPSHOTS},
+                 {"history", HISTORY},
+                 {"refs", REFS},
+                 {"metadata_log_entries", LOG},
+                 {"manifests", MANIFESTS}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (fz_strcasecmp(name, plain[i].name) == 0) {
             return parse_columns(arena, plain[i].ddl, out, err);
@@ -167,7 +190,8 @@ static enum fz_code table_type(struct fz_arena *arena, const struct fz_engine_ta
     FZ_TRY(fz_metadata_partition_type(arena, t->metadata, &partition, err));
     if (fz_strcasecmp(name, "partitions") == 0) {
         FZ_TRY(parse_columns(arena, PARTITION_TAIL, &tail, err));
-        struct fz_field fields[16] = {{.name = "partition", .type = partition}, {.name = "spec_id", .type = fz_type_primitive(FZ_TYPE_INT)}};
+        struct fz_field fields[16] = {{.name = "partition", .type = partition},
+                                      {.name = "spec_id", .type = fz_type_primitive(FZ_TYPE_INT)}};
         size_t n = partition->n_fields > 0 ? 2 : 0;
         for (size_t i = 0; i < tail->n_fields; i++) {
             fields[n++] = tail->fields[i];
@@ -181,18 +205,26 @@ static enum fz_code table_type(struct fz_arena *arena, const struct fz_engine_ta
         const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
         FZ_TRY(file_columns(arena, t, false, &file, err));
         FZ_TRY(metrics_type(arena, fz_metadata_current_schema(t->metadata), &leaves, &n_leaves, &readable, err));
-        struct fz_field fields[6] = {{.name = "status", .type = fz_type_primitive(FZ_TYPE_INT)}, {.name = "snapshot_id", .type = lng}, {.name = "sequence_number", .type = lng},
-                                     {.name = "file_sequence_number", .type = lng}, {.name = "data_file", .type = file}, {.name = "readable_metrics", .type = readable}};
+        struct fz_field fields[6] = {{.name = "status", .type = fz_type_primitive(FZ_TYPE_INT)},
+                                     {.name = "snapshot_id", .type = lng},
+                                     {.name = "sequence_number", .type = lng},
+                                     {.name = "file_sequence_number", .type = lng},
+                                     {.name = "data_file", .type = file},
+                                     {.name = "readable_metrics", .type = readable}};
         *out = fz_type_struct(arena, fields, 6);
         return *out ? FZ_OK : fz_fail_nomem(err, sizeof fields);
     }
-    rc = fz_fail(err, FZ_UNSUPPORTED, "the metadata table %s is not there yet; snapshots, history, refs, files, data_files, delete_files, entries, manifests, "
-                                      "partitions and metadata_log_entries are", name);
+    rc = fz_fail(err, FZ_UNSUPPORTED,
+                 "the metadata table %s is not there yet; snapshots, history, refs, files, data_files, delete_files, "
+                 "entries, manifests, "
+                 "partitions and metadata_log_entries are",
+                 name);
 out:
     return rc;
 }
 
-enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *t, const struct fz_field **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *t,
+                                      const struct fz_field **out, size_t *n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_type *type;
     FZ_TRY(table_type(arena, t, &type, err));
@@ -241,7 +273,8 @@ static struct fz_value v_items(const struct fz_type *type, const struct fz_value
     return out;
 }
 
-static struct fz_value v_counts(struct fz_arena *arena, const struct fz_type *type, const struct fz_id_count *counts, size_t n) {
+static struct fz_value v_counts(struct fz_arena *arena, const struct fz_type *type, const struct fz_id_count *counts,
+                                size_t n) {
     struct fz_value *items = n ? fz_arena_array(arena, 2 * n, sizeof *items) : NULL;
     if (items == NULL) {
         return v_null(type);
@@ -252,7 +285,8 @@ static struct fz_value v_counts(struct fz_arena *arena, const struct fz_type *ty
     }
     return v_items(type, items, 2 * n);
 }
-static struct fz_value v_bounds(struct fz_arena *arena, const struct fz_type *type, const struct fz_id_bytes *bounds, size_t n) {
+static struct fz_value v_bounds(struct fz_arena *arena, const struct fz_type *type, const struct fz_id_bytes *bounds,
+                                size_t n) {
     struct fz_value *items = n ? fz_arena_array(arena, 2 * n, sizeof *items) : NULL;
     if (items == NULL) {
         return v_null(type);
@@ -260,7 +294,8 @@ static struct fz_value v_bounds(struct fz_arena *arena, const struct fz_type *ty
     for (size_t i = 0; i < n; i++) {
         items[2 * i] = v_int(type->fields[0].type, bounds[i].id);
         items[2 * i + 1] = (struct fz_value){.type = type->fields[1].type};
-        items[2 * i + 1].u.bytes = (struct fz_str){fz_arena_memdup(arena, bounds[i].bytes.ptr, bounds[i].bytes.len), bounds[i].bytes.len};
+        items[2 * i + 1].u.bytes =
+            (struct fz_str){fz_arena_memdup(arena, bounds[i].bytes.ptr, bounds[i].bytes.len), bounds[i].bytes.len};
     }
     return v_items(type, items, 2 * n);
 }
@@ -289,7 +324,8 @@ static int64_t count_of(const struct fz_id_count *counts, size_t n, int32_t id) 
     }
     return -1;
 }
-static struct fz_value bound_value(struct fz_arena *arena, const struct fz_type *type, const struct fz_id_bytes *bounds, size_t n, int32_t id) {
+static struct fz_value bound_value(struct fz_arena *arena, const struct fz_type *type, const struct fz_id_bytes *bounds,
+                                   size_t n, int32_t id) {
     struct fz_value v = v_null(type);
     for (size_t i = 0; i < n; i++) {
         if (bounds[i].id == id && fz_value_from_bound(arena, type, bounds[i].bytes, &v, NULL) != FZ_OK) {
@@ -299,7 +335,8 @@ static struct fz_value bound_value(struct fz_arena *arena, const struct fz_type 
     return v;
 }
 
-static struct fz_value v_metrics(struct fz_arena *arena, const struct fz_type *type, const struct leaf *leaves, const struct fz_data_file *f) {
+static struct fz_value v_metrics(struct fz_arena *arena, const struct fz_type *type, const struct leaf *leaves,
+                                 const struct fz_data_file *f) {
     struct fz_value *items = fz_arena_array(arena, type->n_fields, sizeof *items);
     for (size_t i = 0; items != NULL && i < type->n_fields; i++) {
         const struct fz_type *member = type->fields[i].type, *lng = member->fields[0].type;
@@ -321,8 +358,8 @@ static struct fz_value v_metrics(struct fz_arena *arena, const struct fz_type *t
 }
 
 // The values of one data file into `out`, one a column of `fields` (file_columns); returns how many.
-static size_t file_values(struct fz_arena *arena, const struct fz_field *fields, size_t n_fields, const struct leaf *leaves, const struct fz_data_file *f,
-                          struct fz_value *out) {
+static size_t file_values(struct fz_arena *arena, const struct fz_field *fields, size_t n_fields,
+                          const struct leaf *leaves, const struct fz_data_file *f, struct fz_value *out) {
     size_t i = 0;
     out[i] = v_int(fields[i].type, f->content), i++;
     out[i] = v_text(arena, fields[i].type, f->file_path), i++;
@@ -342,7 +379,8 @@ static size_t file_values(struct fz_arena *arena, const struct fz_field *fields,
     out[i] = v_null(fields[i].type);
     if (f->key_metadata.len > 0) {
         out[i].is_null = false;
-        out[i].u.bytes = (struct fz_str){fz_arena_memdup(arena, f->key_metadata.ptr, f->key_metadata.len), f->key_metadata.len};
+        out[i].u.bytes =
+            (struct fz_str){fz_arena_memdup(arena, f->key_metadata.ptr, f->key_metadata.len), f->key_metadata.len};
     }
     i++;
     struct fz_value *items = fz_arena_array(arena, f->n_split_offsets, sizeof *items);
@@ -366,7 +404,8 @@ static size_t file_values(struct fz_arena *arena, const struct fz_field *fields,
     return i;
 }
 
-static enum fz_code add_files(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields, size_t n, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_files(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields,
+                              size_t n, struct fz_rows *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena arena = {0};
     struct fz_manifest_entry *entries;
@@ -375,7 +414,8 @@ static enum fz_code add_files(struct fz_engine *e, const struct fz_engine_table 
     const struct fz_type *unused;
     struct fz_value values[32];
     const char *name = t->metadata_table;
-    bool all = strncasecmp(name, "all_", 4) == 0, want_data = strcasestr(name, "delete_files") == NULL, want_deletes = strcasestr(name, "data_files") == NULL;
+    bool all = strncasecmp(name, "all_", 4) == 0, want_data = strcasestr(name, "delete_files") == NULL,
+         want_deletes = strcasestr(name, "data_files") == NULL;
     FZ_TRY(metrics_type(&out->arena, fz_metadata_current_schema(t->metadata), &leaves, &n_leaves, &unused, err));
     FZ_TRY(fz_scan_written_entries(e->store, t->metadata, t->snapshot_id, all, &arena, &entries, &n_entries, err));
     for (size_t i = 0; i < n_entries; i++) {
@@ -390,7 +430,8 @@ out:
     return rc;
 }
 
-static enum fz_code add_entries(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_entries(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields,
+                                struct fz_rows *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_manifest_entry *entries;
     size_t n_entries, n_leaves;
@@ -418,7 +459,8 @@ out:
     return rc;
 }
 
-static enum fz_code add_snapshots(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_snapshots(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena *a = &out->arena;
     for (size_t i = 0; i < t->metadata->n_snapshots; i++) {
@@ -452,12 +494,14 @@ static bool is_current_ancestor(const struct fz_metadata *m, int64_t snapshot_id
     return false;
 }
 
-static enum fz_code add_history(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_history(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < t->metadata->n_snapshot_log; i++) {
         const struct fz_log_entry *l = &t->metadata->snapshot_log[i];
         const struct fz_snapshot *s = fz_metadata_snapshot(t->metadata, l->snapshot_id);
-        struct fz_value values[4] = {v_int(fields[0].type, l->timestamp_ms * 1000), v_int(fields[1].type, l->snapshot_id),
+        struct fz_value values[4] = {v_int(fields[0].type, l->timestamp_ms * 1000),
+                                     v_int(fields[1].type, l->snapshot_id),
                                      v_int_or_null(fields[2].type, s ? s->parent_snapshot_id : -1),
                                      v_bool(fields[3].type, is_current_ancestor(t->metadata, l->snapshot_id))};
         FZ_TRY(fz_rows_add(out, values, err));
@@ -466,20 +510,25 @@ out:
     return rc;
 }
 
-static enum fz_code add_refs(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_refs(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out,
+                             struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < t->metadata->n_snapshot_refs; i++) {
         const struct fz_snapshot_ref *r = &t->metadata->snapshot_refs[i];
-        struct fz_value values[6] = {v_text(&out->arena, fields[0].type, r->name), v_text(&out->arena, fields[1].type, r->is_tag ? "TAG" : "BRANCH"),
-                                     v_int(fields[2].type, r->snapshot_id), v_int_or_null(fields[3].type, r->max_ref_age_ms),
-                                     v_int_or_null(fields[4].type, r->min_snapshots_to_keep), v_int_or_null(fields[5].type, r->max_snapshot_age_ms)};
+        struct fz_value values[6] = {v_text(&out->arena, fields[0].type, r->name),
+                                     v_text(&out->arena, fields[1].type, r->is_tag ? "TAG" : "BRANCH"),
+                                     v_int(fields[2].type, r->snapshot_id),
+                                     v_int_or_null(fields[3].type, r->max_ref_age_ms),
+                                     v_int_or_null(fields[4].type, r->min_snapshots_to_keep),
+                                     v_int_or_null(fields[5].type, r->max_snapshot_age_ms)};
         FZ_TRY(fz_rows_add(out, values, err));
     }
 out:
     return rc;
 }
 
-static enum fz_code add_log(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_log(const struct fz_engine_table *t, const struct fz_field *fields, struct fz_rows *out,
+                            struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_metadata *m = t->metadata;
     for (size_t i = 0; i <= m->n_metadata_log; i++) {
@@ -491,18 +540,20 @@ static enum fz_code add_log(const struct fz_engine_table *t, const struct fz_fie
                 latest = fz_metadata_snapshot(m, m->snapshot_log[k].snapshot_id);
             }
         }
-        struct fz_value values[5] = {v_int(fields[0].type, at_ms * 1000),
-                                     v_text(&out->arena, fields[1].type, current ? m->metadata_location : m->metadata_log[i].file),
-                                     v_int_or_null(fields[2].type, latest ? latest->snapshot_id : -1), v_int_or_null(fields[3].type, latest ? latest->schema_id : -1),
-                                     latest ? v_int(fields[4].type, latest->sequence_number) : v_null(fields[4].type)};
+        struct fz_value values[5] = {
+            v_int(fields[0].type, at_ms * 1000),
+            v_text(&out->arena, fields[1].type, current ? m->metadata_location : m->metadata_log[i].file),
+            v_int_or_null(fields[2].type, latest ? latest->snapshot_id : -1),
+            v_int_or_null(fields[3].type, latest ? latest->schema_id : -1),
+            latest ? v_int(fields[4].type, latest->sequence_number) : v_null(fields[4].type)};
         FZ_TRY(fz_rows_add(out, values, err));
     }
 out:
     return rc;
 }
 
-static struct fz_value summary_bound(struct fz_arena *arena, const struct fz_type *text, const struct fz_type *type, const struct fz_transform *transform,
-                                     struct fz_str bytes) {
+static struct fz_value summary_bound(struct fz_arena *arena, const struct fz_type *text, const struct fz_type *type,
+                                     const struct fz_transform *transform, struct fz_str bytes) {
     struct fz_value bound, out = v_null(text);
     struct fz_buf b = {0};
     if (fz_value_from_bound(arena, type, bytes, &bound, NULL) == FZ_OK) {
@@ -514,8 +565,9 @@ static struct fz_value summary_bound(struct fz_arena *arena, const struct fz_typ
 }
 
 // The manifests of one snapshot; with the two columns more of all_manifests when `n_columns` says so.
-static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_snapshot *s, const struct fz_field *fields, size_t n_columns,
-                                  struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_snapshot *s,
+                                  const struct fz_field *fields, size_t n_columns, struct fz_rows *out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena *a = &out->arena;
     struct fz_buf bytes = {0};
@@ -544,9 +596,14 @@ static enum fz_code add_manifests(struct fz_engine *e, const struct fz_engine_ta
             const struct fz_type *text = summary->fields[2].type;
             bool bounds = p->has_bounds && tuple != NULL && k < tuple->n_fields;
             member[0] = v_bool(summary->fields[0].type, p->contains_null);
-            member[1] = p->contains_nan < 0 ? v_null(summary->fields[1].type) : v_bool(summary->fields[1].type, p->contains_nan != 0);
-            member[2] = bounds ? summary_bound(a, text, tuple->fields[k].type, &spec->fields[k].transform, p->lower_bound) : v_null(text);
-            member[3] = bounds ? summary_bound(a, text, tuple->fields[k].type, &spec->fields[k].transform, p->upper_bound) : v_null(text);
+            member[1] = p->contains_nan < 0 ? v_null(summary->fields[1].type)
+                                            : v_bool(summary->fields[1].type, p->contains_nan != 0);
+            member[2] = bounds
+                            ? summary_bound(a, text, tuple->fields[k].type, &spec->fields[k].transform, p->lower_bound)
+                            : v_null(text);
+            member[3] = bounds
+                            ? summary_bound(a, text, tuple->fields[k].type, &spec->fields[k].transform, p->upper_bound)
+                            : v_null(text);
             items[k] = v_items(summary, member, 4);
         }
         bool deletes = m->content == 1;
@@ -582,7 +639,8 @@ struct partition_totals {
     int64_t records, files, bytes, pos_records, pos_files, eq_records, eq_files, updated_ms, updated_id;
 };
 
-static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields, size_t n, struct fz_rows *out, struct fz_err *err) {
+static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields,
+                                   size_t n, struct fz_rows *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_arena *a = &out->arena;
     struct fz_manifest_entry *entries;
@@ -638,7 +696,8 @@ static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_t
             values[k++] = p->partition;
             values[k] = v_int(fields[k].type, p->spec_id), k++;
         }
-        const int64_t numbers[7] = {p->records, p->files, p->bytes, p->pos_records, p->pos_files, p->eq_records, p->eq_files};
+        const int64_t numbers[7] = {p->records,   p->files,      p->bytes,   p->pos_records,
+                                    p->pos_files, p->eq_records, p->eq_files};
         for (size_t j = 0; j < 7; j++) {
             values[k] = v_int(fields[k].type, numbers[j]), k++;
         }
@@ -654,7 +713,8 @@ out:
     return rc;
 }
 
-enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields, size_t n, struct fz_rows *out, struct fz_err *err) {
+enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_table *t, const struct fz_field *fields,
+                                    size_t n, struct fz_rows *out, struct fz_err *err) {
     const char *name = t->metadata_table;
     if (is_files(name)) {
         return add_files(e, t, fields, n, out, err);
@@ -675,7 +735,8 @@ enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_
         return add_log(t, fields, out, err);
     }
     if (fz_strcasecmp(name, "manifests") == 0) {
-        return add_manifests(e, t, t->snapshot_id >= 0 ? fz_metadata_snapshot(t->metadata, t->snapshot_id) : NULL, fields, n, out, err);
+        return add_manifests(e, t, t->snapshot_id >= 0 ? fz_metadata_snapshot(t->metadata, t->snapshot_id) : NULL,
+                             fields, n, out, err);
     }
     if (fz_strcasecmp(name, "all_manifests") == 0) {
         for (size_t i = 0; i < t->metadata->n_snapshots; i++) {

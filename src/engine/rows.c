@@ -12,7 +12,8 @@ void fz_rows_dispose(struct fz_rows *rows) {
 }
 
 enum fz_code fz_rows_add(struct fz_rows *rows, const struct fz_value *values, struct fz_err *err) {
-    enum fz_code rc = fz_grow((void **)&rows->values, &rows->cap_values, (rows->n_rows + 1) * rows->n_fields, sizeof *rows->values, err);
+    enum fz_code rc = fz_grow((void **)&rows->values, &rows->cap_values, (rows->n_rows + 1) * rows->n_fields,
+                              sizeof *rows->values, err);
     if (rc == FZ_OK) {
         memcpy(rows->values + rows->n_rows++ * rows->n_fields, values, rows->n_fields * sizeof *values);
     }
@@ -34,7 +35,8 @@ static void source_free(struct fz_source *base) {
     fz_free(s);
 }
 
-static enum fz_code source_open(struct fz_source *base, const size_t *columns, size_t n, void **out, struct fz_err *err) {
+static enum fz_code source_open(struct fz_source *base, const size_t *columns, size_t n, void **out,
+                                struct fz_err *err) {
     (void)base;
     struct rows_reader *r = fz_malloc(sizeof *r + n * sizeof *columns);
     if (r == NULL) {
@@ -59,7 +61,8 @@ static enum fz_code source_next(struct fz_source *base, void *reader, struct fz_
     for (size_t c = 0; c < r->n_columns; c++) {
         fz_column_reset(&batch->columns[c]);
         for (size_t i = 0; i < n; i++) {
-            FZ_TRY(fz_value_store(&batch->columns[c], i, &s->rows.values[(from + i) * s->rows.n_fields + r->columns[c]], err));
+            FZ_TRY(fz_value_store(&batch->columns[c], i, &s->rows.values[(from + i) * s->rows.n_fields + r->columns[c]],
+                                  err));
         }
     }
     batch->n_rows = n;

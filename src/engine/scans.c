@@ -2,7 +2,8 @@
 #include "engine/engine_priv.h"
 #include "scan/scan.h"
 
-static enum fz_code open_data(struct fz_statement *s, const struct fz_sql_scan *scan, const struct fz_engine_table *t, struct fz_source **out, struct fz_err *err) {
+static enum fz_code open_data(struct fz_statement *s, const struct fz_sql_scan *scan, const struct fz_engine_table *t,
+                              struct fz_source **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_plan *plan = NULL;
     struct fz_scan_options options = {
@@ -27,7 +28,8 @@ out:
     return rc;
 }
 
-static enum fz_code open_metadata(struct fz_statement *s, const struct fz_engine_table *t, struct fz_source **out, struct fz_err *err) {
+static enum fz_code open_metadata(struct fz_statement *s, const struct fz_engine_table *t, struct fz_source **out,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_rows rows = {0};
     const struct fz_field *fields;
@@ -54,7 +56,8 @@ enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan 
             continue;
         }
         FZ_TRY(fz_grow((void **)&s->registered, &s->cap_registered, s->n_registered + 1, sizeof *s->registered, err));
-        FZ_TRY(t->kind == FZ_TABLE_METADATA ? open_metadata(s, t, &source, err) : open_data(s, scans[i], t, &source, err));
+        FZ_TRY(t->kind == FZ_TABLE_METADATA ? open_metadata(s, t, &source, err)
+                                            : open_data(s, scans[i], t, &source, err));
         FZ_TRY(fz_duck_register(duck, source, &scans[i]->registered_id, err));
         s->registered[s->n_registered++] = scans[i]->registered_id;
         fz_source_unref(source);

@@ -21,9 +21,11 @@ void fz_engine_cancel(struct fz_engine *engine); // any thread
 
 // The result of one statement: columns and batches. No columns: nothing to show.
 struct fz_engine_result;
-enum fz_code fz_engine_execute(struct fz_engine *engine, const char *sql, struct fz_engine_result **out, struct fz_err *err);
+enum fz_code fz_engine_execute(struct fz_engine *engine, const char *sql, struct fz_engine_result **out,
+                               struct fz_err *err);
 const struct fz_field *fz_engine_result_columns(const struct fz_engine_result *result, size_t *n);
-enum fz_code fz_engine_result_next(struct fz_engine_result *result, const struct fz_batch **out, struct fz_err *err); // NULL at the end
+enum fz_code fz_engine_result_next(struct fz_engine_result *result, const struct fz_batch **out,
+                                   struct fz_err *err); // NULL at the end
 void fz_engine_result_free(struct fz_engine_result *result);
 
 // The embedded engine, opened on first use and opened again after a failure of its own. NULL on error.

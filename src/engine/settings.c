@@ -68,7 +68,8 @@ enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, 
             return fz_setting_set(s->engine, a->key, NULL, err);
         }
         for (struct fz_map_entry *e = NULL; (e = fz_map_next(&s->engine->settings, e)) != NULL;) {
-            if (strncmp(e->key.ptr, "spark.sql.catalog.", 18) != 0 && strncmp(e->key.ptr, "spark.sql.defaultCatalog", e->key.len) != 0) {
+            if (strncmp(e->key.ptr, "spark.sql.catalog.", 18) != 0 &&
+                strncmp(e->key.ptr, "spark.sql.defaultCatalog", e->key.len) != 0) {
                 fz_free(e->value.ptr);
                 e->removed = true;
                 s->engine->settings.n_live--;
@@ -81,7 +82,8 @@ enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, 
         return fz_fail_nomem(err, 2 * sizeof *fields);
     }
     fields[0] = (struct fz_field){.id = 1, .name = "key", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
-    fields[1] = (struct fz_field){.id = 2, .name = "value", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
+    fields[1] =
+        (struct fz_field){.id = 2, .name = "value", .required = true, .type = fz_type_primitive(FZ_TYPE_STRING)};
     fz_rows_init(&answer->rows, fields, 2);
     answer->has_rows = true;
     if (a->key == NULL) {
@@ -104,7 +106,8 @@ enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, 
             fz_buf_putc(&sql, '\'');
             rc = duck == NULL ? FZ_ENGINE : fz_buf_check(&sql, err);
             if (rc == FZ_OK && fz_duck_exec(duck, sql.ptr, NULL) != FZ_OK) {
-                rc = fz_fail_cond(err, FZ_INVALID_ARG, "INVALID_CONF_VALUE.TIME_ZONE", "'%s' is not a time zone; give a region such as Europe/Berlin or UTC", a->value);
+                rc = fz_fail_cond(err, FZ_INVALID_ARG, "INVALID_CONF_VALUE.TIME_ZONE",
+                                  "'%s' is not a time zone; give a region such as Europe/Berlin or UTC", a->value);
             }
             fz_buf_dispose(&sql);
             if (rc != FZ_OK) {

@@ -6,7 +6,8 @@
 #include "engine/engine_priv.h"
 
 // Columns of an answer, all text unless said: "name" or "name:boolean".
-enum fz_code fz_answer_begin(struct fz_statement *s, struct fz_answer *answer, const char *const *names, size_t n, struct fz_err *err) {
+enum fz_code fz_answer_begin(struct fz_statement *s, struct fz_answer *answer, const char *const *names, size_t n,
+                             struct fz_err *err) {
     struct fz_field *fields = fz_arena_array(&s->arena, n, sizeof *fields);
     if (fields == NULL) {
         return fz_fail_nomem(err, n * sizeof *fields);
@@ -80,7 +81,8 @@ static enum fz_code add_namespace(void *ctx, const struct fz_table_name *name, s
     struct lister *l = ctx;
     struct fz_buf b = {0};
     join_levels(&b, name);
-    enum fz_code rc = b.ptr != NULL && like(l->s->ast->pattern, b.ptr) ? fz_answer_add(l->answer, err, b.ptr, NULL, NULL) : FZ_OK;
+    enum fz_code rc =
+        b.ptr != NULL && like(l->s->ast->pattern, b.ptr) ? fz_answer_add(l->answer, err, b.ptr, NULL, NULL) : FZ_OK;
     fz_buf_dispose(&b);
     return rc;
 }
@@ -88,12 +90,15 @@ static enum fz_code add_table(void *ctx, const struct fz_table_name *name, struc
     struct lister *l = ctx;
     struct fz_buf b = {0};
     join_levels(&b, name);
-    enum fz_code rc = like(l->s->ast->pattern, name->name) ? fz_answer_add(l->answer, err, b.ptr ? b.ptr : "", name->name, "false") : FZ_OK;
+    enum fz_code rc = like(l->s->ast->pattern, name->name)
+                          ? fz_answer_add(l->answer, err, b.ptr ? b.ptr : "", name->name, "false")
+                          : FZ_OK;
     fz_buf_dispose(&b);
     return rc;
 }
 
-static enum fz_code namespace_of(struct fz_statement *s, struct fz_catalog **catalog, struct fz_table_name *ns, struct fz_err *err) {
+static enum fz_code namespace_of(struct fz_statement *s, struct fz_catalog **catalog, struct fz_table_name *ns,
+                                 struct fz_err *err) {
     struct fz_engine *e = s->engine;
     enum fz_code rc = fz_engine_split_name(e, &s->arena, &s->ast->name, true, catalog, ns, err);
     if (rc == FZ_OK && s->ast->name.n == 0) {
@@ -105,8 +110,9 @@ static enum fz_code namespace_of(struct fz_statement *s, struct fz_catalog **cat
 
 enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    static const char *const namespaces[] = {"namespace"}, *const tables[] = {"namespace", "tableName", "isTemporary:boolean"}, *const catalogs[] = {"catalog"},
-                             *const col_name[] = {"col_name"};
+    static const char *const namespaces[] = {"namespace"},
+                             *const tables[] = {"namespace", "tableName", "isTemporary:boolean"},
+                             *const catalogs[] = {"catalog"}, *const col_name[] = {"col_name"};
     const char *what = s->ast->text;
     struct lister lister = {s, answer};
     struct fz_catalog *catalog;
@@ -123,7 +129,8 @@ enum fz_code fz_show(struct fz_statement *s, struct fz_answer *answer, struct fz
             FZ_TRY(catalog->vtable->namespace_exists(catalog, &ns, &exists, err));
         }
         if (!exists) {
-            return fz_fail_cond(err, FZ_NOT_FOUND, "SCHEMA_NOT_FOUND", "there is no namespace %s", ns.levels[ns.n_levels - 1]);
+            return fz_fail_cond(err, FZ_NOT_FOUND, "SCHEMA_NOT_FOUND", "there is no namespace %s",
+                                ns.levels[ns.n_levels - 1]);
         }
         FZ_TRY(fz_answer_begin(s, answer, tables, 3, err));
         FZ_TRY(catalog->vtable->list_tables(catalog, &ns, add_table, &lister, err));

@@ -33,7 +33,7 @@ struct fz_scan_plan { // immutable, ref-counted; owns an arena with all entries
     struct fz_arena arena;
     struct fz_metadata *metadata;
     const struct fz_schema *schema; // the schema rows are shown in
-    int64_t snapshot_id;            // -1: empty table
+    int64_t snapshot_id; // -1: empty table
     struct fz_scan_file *files;
     size_t n_files;
     // Planning figures, for EXPLAIN.
@@ -42,9 +42,11 @@ struct fz_scan_plan { // immutable, ref-counted; owns an arena with all entries
 struct fz_scan_options {
     struct fz_store *store; // borrowed; must outlive the plan
     struct fz_metadata *metadata;
-    int64_t snapshot_id;           // -1: current
-    const struct fz_schema *schema; // NULL: current schema for a branch head, the snapshot's schema otherwise is the caller's choice
-    const struct fz_expr *filter;  // for pruning only; rows are not filtered by it. Borrowed: must live as long as sources over the plan are read
+    int64_t snapshot_id; // -1: current
+    const struct fz_schema
+        *schema; // NULL: current schema for a branch head, the snapshot's schema otherwise is the caller's choice
+    const struct fz_expr *
+        filter; // for pruning only; rows are not filtered by it. Borrowed: must live as long as sources over the plan are read
     struct fz_cancel *cancel;
 };
 enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_scan_plan **out, struct fz_err *err);
@@ -52,15 +54,17 @@ struct fz_scan_plan *fz_scan_plan_ref(struct fz_scan_plan *plan);
 void fz_scan_plan_unref(struct fz_scan_plan *plan);
 
 // All live entries of a snapshot, unpruned, data and deletes (metadata tables, commit-time checks). Arena-allocated.
-enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, struct fz_arena *arena,
-                             struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
+enum fz_code fz_scan_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id,
+                             struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
 // What the manifests say, live and deleted entries alike: of one snapshot (-1: current), or with `history` each manifest that
 // any snapshot of the table lists, once.
-enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, bool history,
-                                     struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n, struct fz_err *err);
+enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id,
+                                     bool history, struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n,
+                                     struct fz_err *err);
 
 // Deleted positions of one file of the plan: DV or position delete files united; NULL in *out when none. Cached in the plan; thread-safe; borrowed.
-enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out, struct fz_err *err);
+enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out,
+                                       struct fz_err *err);
 
 // A source over the plan: one pass, whose row groups its readers share. `fields`: columns of the schema (by id) or special ids above. Rows come with deletes applied unless
 // keep_deleted. `only_files` (may be NULL, n_files bytes) restricts to files with a nonzero byte; `skip` (may be NULL) has one entry per file: positions left out besides (copy-on-write).
@@ -82,23 +86,23 @@ struct fz_scan_source_options {
 };
 // What a source has read and left out so far, level by level. Files of the plan only; those that planning left out are counted there.
 struct fz_scan_counters {
-    int64_t files, files_by_keys;                                       // looked at; left out by their bounds
+    int64_t files, files_by_keys; // looked at; left out by their bounds
     int64_t row_groups, row_groups_by_range, row_groups_by_keys, row_groups_by_bloom;
-    int64_t pages, pages_by_keys;                                       // of key columns with a page index that was asked
-    int64_t rows, rows_by_keys;                                         // decoded keys; of these without a match
-    int64_t bytes_by_groups;                                            // row groups that were left out, all columns
-    int64_t bytes, bytes_read;                                          // column chunks wanted of all row groups; asked of the store
+    int64_t pages, pages_by_keys; // of key columns with a page index that was asked
+    int64_t rows, rows_by_keys; // decoded keys; of these without a match
+    int64_t bytes_by_groups; // row groups that were left out, all columns
+    int64_t bytes, bytes_read; // column chunks wanted of all row groups; asked of the store
 };
 // Goes through files, row groups and page indexes without reading rows: the counters then say what a pass over the source would read.
 // The source is used up.
 enum fz_code fz_scan_source_survey(struct fz_source *source, struct fz_err *err);
 void fz_scan_source_counters(const struct fz_source *source, struct fz_scan_counters *out);
-enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out, struct fz_err *err);
-
+enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, struct fz_source **out,
+                                struct fz_err *err);
 
 // Opens a data file at the size its manifest entry gives; some writers get that wrong, then at the size it has.
 struct fz_parquet_file;
-enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel, struct fz_parquet_file **out,
-                                  struct fz_err *err);
+enum fz_code fz_scan_open_parquet(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel,
+                                  struct fz_parquet_file **out, struct fz_err *err);
 
 #endif

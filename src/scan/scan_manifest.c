@@ -163,8 +163,9 @@ out:
 }
 
 // Appends the manifests of one snapshot that are not listed yet.
-static enum fz_code add_manifests(struct fz_store *store, const struct fz_snapshot *snapshot, struct fz_arena *arena, struct fz_map *seen,
-                                  struct fz_manifest_file **files, size_t *n, size_t *cap, struct fz_err *err) {
+static enum fz_code add_manifests(struct fz_store *store, const struct fz_snapshot *snapshot, struct fz_arena *arena,
+                                  struct fz_map *seen, struct fz_manifest_file **files, size_t *n, size_t *cap,
+                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_manifests list = {0};
     FZ_TRY(fz_scan_manifest_list(store, snapshot, arena, &list, err));
@@ -181,8 +182,9 @@ out:
     return rc;
 }
 
-enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id, bool history,
-                                     struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n, struct fz_err *err) {
+enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata *metadata, int64_t snapshot_id,
+                                     bool history, struct fz_arena *arena, struct fz_manifest_entry **out, size_t *n,
+                                     struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_manifests list = {0};
     struct fz_map seen = {0};

@@ -108,7 +108,7 @@ enum fz_code fz_col_append_list(struct fz_column *out, size_t row, const struct 
 #define FZ_KERNEL_UNUSED ((void)args, (void)n_args, (void)strings, (void)err)
 struct
     fz_kernel_row { // types as letters: b bool, y byte, i int, l long, d double, f float, s string, x binary, D date, T timestamptz, N timestamp,
-        // h decimal(38,0), a any, [s list of strings
+    // h decimal(38,0), a any, [s list of strings
     const char *name, *args, *result; // args "a*": varargs
     bool null_in_null_out;
     enum fz_code (*run)(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,

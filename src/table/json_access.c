@@ -9,7 +9,8 @@ static enum fz_code not_a(const char *key, const char *what, struct fz_err *err)
     return fz_fail(err, FZ_CORRUPT, "member \"%s\" is not %s", key, what);
 }
 
-enum fz_code fz_metadata_json_i64(const json_t *object, const char *key, bool required, int64_t *out, struct fz_err *err) {
+enum fz_code fz_metadata_json_i64(const json_t *object, const char *key, bool required, int64_t *out,
+                                  struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     if (member == NULL || json_is_null(member)) {
         return required ? missing(key, err) : FZ_OK;
@@ -21,7 +22,8 @@ enum fz_code fz_metadata_json_i64(const json_t *object, const char *key, bool re
     return FZ_OK;
 }
 
-enum fz_code fz_metadata_json_i32(const json_t *object, const char *key, bool required, int32_t *out, struct fz_err *err) {
+enum fz_code fz_metadata_json_i32(const json_t *object, const char *key, bool required, int32_t *out,
+                                  struct fz_err *err) {
     int64_t wide = *out;
     enum fz_code rc = fz_metadata_json_i64(object, key, required, &wide, err);
     if (rc == FZ_OK && (wide < INT32_MIN || wide > INT32_MAX)) {
@@ -34,7 +36,7 @@ enum fz_code fz_metadata_json_i32(const json_t *object, const char *key, bool re
 }
 
 enum fz_code fz_metadata_json_text(struct fz_arena *arena, const json_t *object, const char *key, bool required,
-                          const char **out, struct fz_err *err) {
+                                   const char **out, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     if (member == NULL || json_is_null(member)) {
         return required ? missing(key, err) : FZ_OK;
@@ -47,7 +49,7 @@ enum fz_code fz_metadata_json_text(struct fz_arena *arena, const json_t *object,
 }
 
 enum fz_code fz_metadata_json_array(const json_t *object, const char *key, bool required, const json_t **out,
-                           struct fz_err *err) {
+                                    struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     *out = NULL;
     if (member == NULL || json_is_null(member)) {
@@ -61,7 +63,7 @@ enum fz_code fz_metadata_json_array(const json_t *object, const char *key, bool 
 }
 
 enum fz_code fz_metadata_json_strings(struct fz_arena *arena, const json_t *object, const char *key, const char *skip,
-                             struct fz_property **out, size_t *n, struct fz_err *err) {
+                                      struct fz_property **out, size_t *n, struct fz_err *err) {
     const json_t *member = json_object_get(object, key);
     *out = NULL;
     *n = 0;

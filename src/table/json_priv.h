@@ -8,16 +8,18 @@
 #include "table/metadata.h"
 
 // Member access. `required` false: absent or null leaves `*out` as it is. CORRUPT names `key`.
-enum fz_code fz_metadata_json_i64(const json_t *object, const char *key, bool required, int64_t *out, struct fz_err *err);
-enum fz_code fz_metadata_json_i32(const json_t *object, const char *key, bool required, int32_t *out, struct fz_err *err);
+enum fz_code fz_metadata_json_i64(const json_t *object, const char *key, bool required, int64_t *out,
+                                  struct fz_err *err);
+enum fz_code fz_metadata_json_i32(const json_t *object, const char *key, bool required, int32_t *out,
+                                  struct fz_err *err);
 enum fz_code fz_metadata_json_text(struct fz_arena *arena, const json_t *object, const char *key, bool required,
-                          const char **out, struct fz_err *err);
+                                   const char **out, struct fz_err *err);
 // An array member; `*out` NULL when absent and not required.
 enum fz_code fz_metadata_json_array(const json_t *object, const char *key, bool required, const json_t **out,
-                           struct fz_err *err);
+                                    struct fz_err *err);
 // An object of strings, in file order; `skip` (may be NULL) is left out.
 enum fz_code fz_metadata_json_strings(struct fz_arena *arena, const json_t *object, const char *key, const char *skip,
-                             struct fz_property **out, size_t *n, struct fz_err *err);
+                                      struct fz_property **out, size_t *n, struct fz_err *err);
 enum fz_code fz_metadata_json_parse(const void *data, size_t len, json_t **out, struct fz_err *err);
 
 // Spec appendix C. Depth-capped, ids and names checked for being unique.

@@ -219,8 +219,8 @@ static enum fz_code decode_snapshot(struct decoder *d, const json_t *json, struc
     s->schema_id = -1;
     FZ_TRY(fz_metadata_json_i64(json, "snapshot-id", true, &s->snapshot_id, d->err));
     FZ_TRY(fz_metadata_json_i64(json, "parent-snapshot-id", false, &s->parent_snapshot_id, d->err));
-    FZ_TRY(fz_metadata_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL, &s->sequence_number,
-                       d->err));
+    FZ_TRY(fz_metadata_json_i64(json, "sequence-number", json_object_get(json, "sequence-number") != NULL,
+                                &s->sequence_number, d->err));
     FZ_TRY(fz_metadata_json_i64(json, "timestamp-ms", true, &s->timestamp_ms, d->err));
     FZ_TRY(fz_metadata_json_i32(json, "schema-id", false, &s->schema_id, d->err));
     FZ_TRY(fz_metadata_json_i64(json, "first-row-id", false, &s->first_row_id, d->err));
@@ -454,7 +454,8 @@ static enum fz_code decode_head(struct decoder *d) {
         rc = fz_fail(d->err, FZ_CORRUPT, "member \"location\" is empty");
         goto out;
     }
-    FZ_TRY(fz_metadata_json_i64(d->root, "last-sequence-number", m->format_version > 1, &m->last_sequence_number, d->err));
+    FZ_TRY(
+        fz_metadata_json_i64(d->root, "last-sequence-number", m->format_version > 1, &m->last_sequence_number, d->err));
     FZ_TRY(fz_metadata_json_i64(d->root, "last-updated-ms", true, &m->last_updated_ms, d->err));
     FZ_TRY(fz_metadata_json_i32(d->root, "last-column-id", true, &m->last_column_id, d->err));
     if (m->format_version >= 3) {
@@ -480,7 +481,8 @@ static enum fz_code decode(struct decoder *d) {
         rc = fz_fail(d->err, FZ_CORRUPT, "member \"properties\" is null");
         goto out;
     }
-    FZ_TRY(fz_metadata_json_strings(d->arena, d->root, "properties", NULL, &d->m->properties, &d->m->n_properties, d->err));
+    FZ_TRY(fz_metadata_json_strings(d->arena, d->root, "properties", NULL, &d->m->properties, &d->m->n_properties,
+                                    d->err));
     FZ_TRY(decode_snapshots(d));
     FZ_TRY(decode_refs(d));
     FZ_TRY(decode_log(d, "snapshot-log", &d->m->snapshot_log, &d->m->n_snapshot_log));

@@ -5,7 +5,16 @@
 
 #include "base/mem.h"
 
-enum fz_pq_type { FZ_PQ_BOOLEAN, FZ_PQ_INT32, FZ_PQ_INT64, FZ_PQ_INT96, FZ_PQ_FLOAT, FZ_PQ_DOUBLE, FZ_PQ_BYTE_ARRAY, FZ_PQ_FIXED };
+enum fz_pq_type {
+    FZ_PQ_BOOLEAN,
+    FZ_PQ_INT32,
+    FZ_PQ_INT64,
+    FZ_PQ_INT96,
+    FZ_PQ_FLOAT,
+    FZ_PQ_DOUBLE,
+    FZ_PQ_BYTE_ARRAY,
+    FZ_PQ_FIXED
+};
 enum fz_pq_repetition { FZ_PQ_REQUIRED, FZ_PQ_OPTIONAL, FZ_PQ_REPEATED };
 enum fz_pq_encoding {
     FZ_PQ_PLAIN = 0,
@@ -18,18 +27,60 @@ enum fz_pq_encoding {
     FZ_PQ_RLE_DICTIONARY = 8,
     FZ_PQ_BYTE_STREAM_SPLIT = 9,
 };
-enum fz_pq_codec { FZ_PQ_UNCOMPRESSED, FZ_PQ_SNAPPY, FZ_PQ_GZIP, FZ_PQ_LZO, FZ_PQ_BROTLI, FZ_PQ_LZ4, FZ_PQ_ZSTD, FZ_PQ_LZ4_RAW };
+enum fz_pq_codec {
+    FZ_PQ_UNCOMPRESSED,
+    FZ_PQ_SNAPPY,
+    FZ_PQ_GZIP,
+    FZ_PQ_LZO,
+    FZ_PQ_BROTLI,
+    FZ_PQ_LZ4,
+    FZ_PQ_ZSTD,
+    FZ_PQ_LZ4_RAW
+};
 enum fz_pq_converted { // ConvertedType
-    FZ_PQ_CONV_UTF8, FZ_PQ_CONV_MAP, FZ_PQ_CONV_MAP_KEY_VALUE, FZ_PQ_CONV_LIST, FZ_PQ_CONV_ENUM, FZ_PQ_CONV_DECIMAL, FZ_PQ_CONV_DATE,
-    FZ_PQ_CONV_TIME_MILLIS, FZ_PQ_CONV_TIME_MICROS, FZ_PQ_CONV_TIMESTAMP_MILLIS, FZ_PQ_CONV_TIMESTAMP_MICROS, FZ_PQ_CONV_UINT_8,
-    FZ_PQ_CONV_UINT_16, FZ_PQ_CONV_UINT_32, FZ_PQ_CONV_UINT_64, FZ_PQ_CONV_INT_8, FZ_PQ_CONV_INT_16, FZ_PQ_CONV_INT_32, FZ_PQ_CONV_INT_64,
-    FZ_PQ_CONV_JSON, FZ_PQ_CONV_BSON, FZ_PQ_CONV_INTERVAL, FZ_PQ_CONV_NONE = -1
+    FZ_PQ_CONV_UTF8,
+    FZ_PQ_CONV_MAP,
+    FZ_PQ_CONV_MAP_KEY_VALUE,
+    FZ_PQ_CONV_LIST,
+    FZ_PQ_CONV_ENUM,
+    FZ_PQ_CONV_DECIMAL,
+    FZ_PQ_CONV_DATE,
+    FZ_PQ_CONV_TIME_MILLIS,
+    FZ_PQ_CONV_TIME_MICROS,
+    FZ_PQ_CONV_TIMESTAMP_MILLIS,
+    FZ_PQ_CONV_TIMESTAMP_MICROS,
+    FZ_PQ_CONV_UINT_8,
+    FZ_PQ_CONV_UINT_16,
+    FZ_PQ_CONV_UINT_32,
+    FZ_PQ_CONV_UINT_64,
+    FZ_PQ_CONV_INT_8,
+    FZ_PQ_CONV_INT_16,
+    FZ_PQ_CONV_INT_32,
+    FZ_PQ_CONV_INT_64,
+    FZ_PQ_CONV_JSON,
+    FZ_PQ_CONV_BSON,
+    FZ_PQ_CONV_INTERVAL,
+    FZ_PQ_CONV_NONE = -1
 };
 enum fz_pq_logical { // LogicalType union field ids
-    FZ_PQ_LOGICAL_NONE = 0, FZ_PQ_LOGICAL_STRING = 1, FZ_PQ_LOGICAL_MAP = 2, FZ_PQ_LOGICAL_LIST = 3, FZ_PQ_LOGICAL_ENUM = 4,
-    FZ_PQ_LOGICAL_DECIMAL = 5, FZ_PQ_LOGICAL_DATE = 6, FZ_PQ_LOGICAL_TIME = 7, FZ_PQ_LOGICAL_TIMESTAMP = 8, FZ_PQ_LOGICAL_INTEGER = 10,
-    FZ_PQ_LOGICAL_UNKNOWN = 11, FZ_PQ_LOGICAL_JSON = 12, FZ_PQ_LOGICAL_BSON = 13, FZ_PQ_LOGICAL_UUID = 14, FZ_PQ_LOGICAL_FLOAT16 = 15,
-    FZ_PQ_LOGICAL_VARIANT = 16, FZ_PQ_LOGICAL_GEOMETRY = 17, FZ_PQ_LOGICAL_GEOGRAPHY = 18,
+    FZ_PQ_LOGICAL_NONE = 0,
+    FZ_PQ_LOGICAL_STRING = 1,
+    FZ_PQ_LOGICAL_MAP = 2,
+    FZ_PQ_LOGICAL_LIST = 3,
+    FZ_PQ_LOGICAL_ENUM = 4,
+    FZ_PQ_LOGICAL_DECIMAL = 5,
+    FZ_PQ_LOGICAL_DATE = 6,
+    FZ_PQ_LOGICAL_TIME = 7,
+    FZ_PQ_LOGICAL_TIMESTAMP = 8,
+    FZ_PQ_LOGICAL_INTEGER = 10,
+    FZ_PQ_LOGICAL_UNKNOWN = 11,
+    FZ_PQ_LOGICAL_JSON = 12,
+    FZ_PQ_LOGICAL_BSON = 13,
+    FZ_PQ_LOGICAL_UUID = 14,
+    FZ_PQ_LOGICAL_FLOAT16 = 15,
+    FZ_PQ_LOGICAL_VARIANT = 16,
+    FZ_PQ_LOGICAL_GEOMETRY = 17,
+    FZ_PQ_LOGICAL_GEOGRAPHY = 18,
 };
 enum fz_pq_time_unit { FZ_PQ_MILLIS = 1, FZ_PQ_MICROS = 2, FZ_PQ_NANOS = 3 };
 
@@ -43,15 +94,16 @@ struct fz_pq_schema_element {
     int32_t scale, precision;
     int32_t field_id; // -1: none
     enum fz_pq_logical logical;
-    bool logical_utc;           // time, timestamp
-    enum fz_pq_time_unit unit;  // time, timestamp
-    int logical_bit_width;      // integer
+    bool logical_utc; // time, timestamp
+    enum fz_pq_time_unit unit; // time, timestamp
+    int logical_bit_width; // integer
     bool logical_signed;
 };
 struct fz_pq_statistics {
-    bool has_min, has_max;          // min_value / max_value (or the deprecated pair when only those exist; then deprecated is set)
+    bool has_min,
+        has_max; // min_value / max_value (or the deprecated pair when only those exist; then deprecated is set)
     bool deprecated;
-    bool min_exact, max_exact;      // true unless written false
+    bool min_exact, max_exact; // true unless written false
     struct fz_str min, max;
     int64_t null_count, distinct_count; // -1 unknown
 };
@@ -87,7 +139,7 @@ struct fz_pq_file {
     size_t n_row_groups;
     struct fz_key_value {
         const char *key, *value;
-    } *key_values;
+    } * key_values;
     size_t n_key_values;
     const char *created_by;
     size_t n_column_orders; // TYPE_ORDER for each leaf when written
@@ -101,8 +153,8 @@ struct fz_pq_page_header {
     int32_t num_values, num_nulls, num_rows; // nulls and rows: v2 only
     int encoding, definition_level_encoding, repetition_level_encoding;
     int32_t definition_levels_byte_length, repetition_levels_byte_length; // v2
-    bool is_compressed;                                                   // v2
-    bool is_sorted;                                                       // dictionary
+    bool is_compressed; // v2
+    bool is_sorted; // dictionary
     struct fz_pq_statistics statistics;
 };
 struct fz_pq_page_location {
@@ -123,10 +175,14 @@ struct fz_pq_column_index {
 };
 
 // Decode: `data` must hold the whole structure; returns bytes used in *used (may be NULL).
-enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_file *out, struct fz_err *err);
-enum fz_code fz_pq_page_header_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_page_header *out, size_t *used, struct fz_err *err);
-enum fz_code fz_pq_offset_index_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_offset_index *out, struct fz_err *err);
-enum fz_code fz_pq_column_index_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_column_index *out, struct fz_err *err);
+enum fz_code fz_pq_file_decode(struct fz_arena *arena, const void *data, size_t len, struct fz_pq_file *out,
+                               struct fz_err *err);
+enum fz_code fz_pq_page_header_decode(struct fz_arena *arena, const void *data, size_t len,
+                                      struct fz_pq_page_header *out, size_t *used, struct fz_err *err);
+enum fz_code fz_pq_offset_index_decode(struct fz_arena *arena, const void *data, size_t len,
+                                       struct fz_pq_offset_index *out, struct fz_err *err);
+enum fz_code fz_pq_column_index_decode(struct fz_arena *arena, const void *data, size_t len,
+                                       struct fz_pq_column_index *out, struct fz_err *err);
 // Encode (appends).
 void fz_pq_file_encode(struct fz_buf *out, const struct fz_pq_file *file);
 void fz_pq_page_header_encode(struct fz_buf *out, const struct fz_pq_page_header *header);
@@ -134,6 +190,7 @@ void fz_pq_offset_index_encode(struct fz_buf *out, const struct fz_pq_offset_ind
 void fz_pq_column_index_encode(struct fz_buf *out, const struct fz_pq_column_index *index);
 // Page bytes. Decompress: `out` has exactly `out_len` bytes to fill. Compress: appends. All codecs but LZO.
 enum fz_code fz_pq_decompress(int codec, const void *data, size_t len, void *out, size_t out_len, struct fz_err *err);
-enum fz_code fz_pq_compress(int codec, int level /* -1 default */, const void *data, size_t len, struct fz_buf *out, struct fz_err *err);
+enum fz_code fz_pq_compress(int codec, int level /* -1 default */, const void *data, size_t len, struct fz_buf *out,
+                            struct fz_err *err);
 
 #endif

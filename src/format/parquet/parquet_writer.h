@@ -17,9 +17,9 @@ struct fz_parquet_column_options { // per top-level or nested leaf field id; wha
     int metrics_length; // TRUNCATE
     struct fz_parquet_bloom_options { // columns of type boolean have none
         bool enabled;
-        double fpp;       // 0 < fpp < 1; 0: 0.01
-        int64_t ndv;      // distinct values to expect in a row group; 0: they are counted
-        bool adaptive;    // counted although `ndv` is given
+        double fpp; // 0 < fpp < 1; 0: 0.01
+        int64_t ndv; // distinct values to expect in a row group; 0: they are counted
+        bool adaptive; // counted although `ndv` is given
         size_t max_bytes; // of one filter; 0: 1 MB
     } bloom;
     bool no_dictionary;
@@ -28,14 +28,14 @@ struct fz_parquet_write {
     const struct fz_field *fields; // top level, in file order
     size_t n_fields;
     enum fz_pq_codec codec;
-    int level;                    // -1 default
-    int64_t row_group_rows;       // cut after this many rows, 0 = default (about 100,000)
+    int level; // -1 default
+    int64_t row_group_rows; // cut after this many rows, 0 = default (about 100,000)
     int64_t row_group_size_bytes; // or this many bytes
     int64_t page_rows, page_size_bytes, dict_size_bytes; // 0 = defaults 20,000 / 1 MB / 2 MB
     const struct fz_parquet_column_options *columns;
     size_t n_columns;
     enum fz_metrics_mode default_metrics; // TRUNCATE
-    int default_metrics_length;           // 16
+    int default_metrics_length; // 16
     const struct fz_key_value *key_values; // e.g. iceberg.schema, delete-type
     size_t n_key_values;
 };
@@ -54,24 +54,27 @@ struct fz_parquet_metrics {
     size_t n_split_offsets;
 };
 // The writer takes the store writer over. Fields and options are copied as needed; types must outlive the writer.
-enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parquet_write *options, struct fz_parquet_writer **out, struct fz_err *err);
+enum fz_code fz_parquet_writer_open(struct fz_writer *sink, const struct fz_parquet_write *options,
+                                    struct fz_parquet_writer **out, struct fz_err *err);
 // Appends rows [from, from + n) of the batch, or the rows listed in `selection` (n indexes) when not NULL. Batch columns are in the
 // order of options->fields. Values are copied. CONSTRAINT when a required column holds NULL (the text names the column).
-enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
-                                      struct fz_err *err);
+enum fz_code fz_parquet_writer_append(struct fz_parquet_writer *writer, const struct fz_batch *batch, size_t from,
+                                      const uint32_t *selection, size_t n, struct fz_err *err);
 // Row groups made apart from the file, so that many threads encode for one file. An encoder takes rows until it is full; finish
 // gives the row group (NULL in *out without rows) and starts the next one. Encoders and files that exchange row groups must be
 // opened with the same fields and options.
 struct fz_parquet_encoder; // one thread at a time
-struct fz_parquet_group;   // a complete row group in memory
-enum fz_code fz_parquet_encoder_open(const struct fz_parquet_write *options, struct fz_parquet_encoder **out, struct fz_err *err);
+struct fz_parquet_group; // a complete row group in memory
+enum fz_code fz_parquet_encoder_open(const struct fz_parquet_write *options, struct fz_parquet_encoder **out,
+                                     struct fz_err *err);
 // As fz_parquet_writer_append, but ends where the row group is full: *done says how many rows were taken.
-enum fz_code fz_parquet_encoder_append(struct fz_parquet_encoder *encoder, const struct fz_batch *batch, size_t from, const uint32_t *selection, size_t n,
-                                       size_t *done, struct fz_err *err);
+enum fz_code fz_parquet_encoder_append(struct fz_parquet_encoder *encoder, const struct fz_batch *batch, size_t from,
+                                       const uint32_t *selection, size_t n, size_t *done, struct fz_err *err);
 bool fz_parquet_encoder_is_full(const struct fz_parquet_encoder *encoder);
 int64_t fz_parquet_encoder_rows(const struct fz_parquet_encoder *encoder);
 int64_t fz_parquet_encoder_bytes(const struct fz_parquet_encoder *encoder); // estimate
-enum fz_code fz_parquet_encoder_finish(struct fz_parquet_encoder *encoder, struct fz_parquet_group **out, struct fz_err *err);
+enum fz_code fz_parquet_encoder_finish(struct fz_parquet_encoder *encoder, struct fz_parquet_group **out,
+                                       struct fz_err *err);
 void fz_parquet_encoder_free(struct fz_parquet_encoder *encoder); // NULL is fine
 // Fields (in the order of options->fields) with a nonzero byte are not encoded from now on: their chunks will be copied
 // (parquet_copy.h). Rows then make one row group, however many.
@@ -79,11 +82,14 @@ void fz_parquet_encoder_leave_out(struct fz_parquet_encoder *encoder, const uint
 int64_t fz_parquet_group_rows(const struct fz_parquet_group *group);
 void fz_parquet_group_free(struct fz_parquet_group *group); // NULL is fine
 // Writes the row group to the file, behind what was added before (rows appended but not yet in a row group stay behind). Takes the group over, also on error.
-enum fz_code fz_parquet_writer_add(struct fz_parquet_writer *writer, struct fz_parquet_group *group, struct fz_err *err);
-int64_t fz_parquet_writer_bytes(const struct fz_parquet_writer *writer); // written plus an estimate of what is buffered; for target file size
+enum fz_code fz_parquet_writer_add(struct fz_parquet_writer *writer, struct fz_parquet_group *group,
+                                   struct fz_err *err);
+int64_t fz_parquet_writer_bytes(
+    const struct fz_parquet_writer *writer); // written plus an estimate of what is buffered; for target file size
 int64_t fz_parquet_writer_rows(const struct fz_parquet_writer *writer);
 // Footer, close of the store object, metrics. Frees the writer, also on error.
-enum fz_code fz_parquet_writer_close(struct fz_parquet_writer *writer, struct fz_arena *arena, struct fz_parquet_metrics *out, struct fz_err *err);
+enum fz_code fz_parquet_writer_close(struct fz_parquet_writer *writer, struct fz_arena *arena,
+                                     struct fz_parquet_metrics *out, struct fz_err *err);
 void fz_parquet_writer_abort(struct fz_parquet_writer *writer); // NULL is fine
 
 #endif

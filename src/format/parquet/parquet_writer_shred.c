@@ -61,8 +61,9 @@ static enum fz_code count_slots(const struct fz_column *column, const struct fz_
     return FZ_OK;
 }
 
-static enum fz_code shred_repeated(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
-                                   const struct fz_pw_slots *slots, struct fz_err *err) {
+static enum fz_code shred_repeated(struct fz_parquet_encoder *w, struct fz_pw_node *node,
+                                   const struct fz_column *column, const struct fz_pw_slots *slots,
+                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_list_span *spans = column->data;
     size_t n = 0, k = 0;

@@ -29,7 +29,12 @@ static void create_table(struct fixture *f, const char *format_version) {
     };
     struct fz_partition_field day = {.source_id = 3, .name = "day_month", .transform = {.kind = FZ_TRANSFORM_MONTH}};
     struct fz_property version = {"format-version", format_version};
-    struct fz_table_create create = {.schema = fz_type_struct(&f->arena, fields, 3), .partition = &day, .n_partition = 1, .location = "memory://wh/db/t", .properties = &version, .n_properties = 1};
+    struct fz_table_create create = {.schema = fz_type_struct(&f->arena, fields, 3),
+                                     .partition = &day,
+                                     .n_partition = 1,
+                                     .location = "memory://wh/db/t",
+                                     .properties = &version,
+                                     .n_properties = 1};
     struct fz_metadata *initial;
     FZ_OK_OR_FAIL(fz_metadata_create(&create, fz_now_us() / 1000, &initial, &err), &err);
     FZ_OK_OR_FAIL(f->catalog->vtable->create(f->catalog, &f->name, initial, &f->metadata, &err), &err);
@@ -82,7 +87,14 @@ static void rows_come_back_by_partition(void **state) {
         FZ_OK_OR_FAIL(fz_store_size(f.store, files[i].file_path, &size, &err), &err);
         assert_int_equal(size, files[i].file_size_in_bytes);
     }
-    struct fz_commit_request request = {.catalog = f.catalog, .table = &f.name, .store = f.store, .base = f.metadata, .kind = FZ_COMMIT_APPEND, .added = files, .n_added = n_files, .scanned_snapshot_id = -1};
+    struct fz_commit_request request = {.catalog = f.catalog,
+                                        .table = &f.name,
+                                        .store = f.store,
+                                        .base = f.metadata,
+                                        .kind = FZ_COMMIT_APPEND,
+                                        .added = files,
+                                        .n_added = n_files,
+                                        .scanned_snapshot_id = -1};
     struct fz_commit_result result;
     FZ_OK_OR_FAIL(fz_commit_snapshot(&request, &result, &err), &err);
     const struct fz_snapshot *head = fz_metadata_current_snapshot(result.metadata);
@@ -95,7 +107,8 @@ static void rows_come_back_by_partition(void **state) {
     FZ_OK_OR_FAIL(fz_scan_plan_new(&scan, &plan, &err), &err);
     assert_int_equal(plan->n_files, 3);
     struct fz_source *source;
-    struct fz_scan_source_options read = {.plan = plan, .store = f.store, .fields = schema->type->fields, .n_fields = 3};
+    struct fz_scan_source_options read = {
+        .plan = plan, .store = f.store, .fields = schema->type->fields, .n_fields = 3};
     FZ_OK_OR_FAIL(fz_scan_source_new(&read, &source, &err), &err);
     void *reader;
     const size_t columns[3] = {0, 1, 2};
@@ -212,7 +225,8 @@ static void *push_many(void *ctx) {
 }
 
 // The row groups of a file, copied into a table writer; the manifest's figures are those of the file they came from.
-static struct fz_data_file copy_all(struct fixture *f, const struct fz_data_file *from, struct fz_table_writer **writer) {
+static struct fz_data_file copy_all(struct fixture *f, const struct fz_data_file *from,
+                                    struct fz_table_writer **writer) {
     struct fz_err err = FZ_ERR_INIT;
     struct fz_table_writer *w;
     struct fz_table_writer_options options = {.store = f->store, .metadata = f->metadata, .operation_id = "copy"};
