@@ -359,6 +359,8 @@ static void dispose(struct fz_change *c) {
     if (c->target_scan_id != 0) {
         fz_duck_unregister(c->context->duck, c->target_scan_id);
     }
+    fz_change_close_source(c);
+    fz_row_store_unref(c->held_source);
     fz_source_unref(c->target_source);
     fz_scan_keys_unref(c->keys);
     fz_table_writer_free(c->writer);

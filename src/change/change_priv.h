@@ -5,6 +5,7 @@
 #include "change/change.h"
 #include "change/file_options_priv.h"
 #include "change/table_writer.h"
+#include "data/row_store.h"
 
 enum fz_write_mode { FZ_COPY_ON_WRITE, FZ_MERGE_ON_READ };
 
@@ -32,6 +33,8 @@ struct fz_change {
     const struct fz_field *source_fields;
     size_t n_source_fields;
     int64_t source_rows;
+    struct fz_row_store *held_source; // its rows; NULL: they are in the temporary table fz_src
+    int64_t source_scan_id; // of held_source in the last printed query; 0 none
     struct fz_scan_keys *keys; // of the source, for the target's scan; NULL: all target rows are wanted
     struct fz_source *target_source;
     // match
@@ -62,8 +65,11 @@ enum { FZ_SINK_ACTION, FZ_SINK_FILE_IX, FZ_SINK_POS, FZ_SINK_ROW_ID /* or the fi
 enum fz_code fz_change_put_plan(struct fz_change *c, struct fz_buf *out, struct fz_err *err);
 void fz_change_put_run(struct fz_change *c, bool first, struct fz_buf *out);
 void fz_change_warn_window(const struct fz_change *c);
-// source.c: the source query runs exactly once, into the temporary table fz_src (columns c0 = true, c1..cn).
+// source.c: the source query runs exactly once, into memory or into the temporary table fz_src (columns c0 = true, c1..cn).
 enum fz_code fz_change_load_source(struct fz_change *c, struct fz_err *err);
+// Appends the loaded source as a relation r1 of a FROM clause. Good for one run of one query: the next call takes its place.
+enum fz_code fz_change_print_source(struct fz_change *c, struct fz_buf *sql, struct fz_err *err);
+void fz_change_close_source(struct fz_change *c);
 // From ON: what target rows can match at all. Uses min/max and small key sets of the source.
 enum fz_code fz_change_prune_filter(struct fz_change *c, struct fz_err *err);
 // match_sql.c: registers the target scan and prints the match query.

@@ -188,7 +188,7 @@ out:
 
 // MERGE joins and decides in an inner query, whose two relations stand as the structs r0 and r1 (no copy: their fields are the
 // joined columns). The decision is so computed once per row, and may raise errors: DuckDB refuses an alias for such an expression.
-static enum fz_code print_join(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
+static enum fz_code print_join(struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     bool only_inserts = c->has_not_matched && !c->has_matched && !c->has_by_source;
     bool only_by_source = c->has_by_source && !c->has_matched && !c->has_not_matched;
@@ -196,14 +196,20 @@ static enum fz_code print_join(const struct fz_change *c, struct fz_buf *sql, st
     FZ_TRY(print_action(c, sql, err));
     fz_buf_puts(sql, " AS INTEGER) AS fz_action");
     if (only_inserts) {
-        fz_buf_printf(sql, " FROM fz_src AS r1 ANTI JOIN fz_scan(%" PRId64 ") AS r0 ON ", c->target_scan_id);
+        fz_buf_puts(sql, " FROM ");
+        FZ_TRY(fz_change_print_source(c, sql, err));
+        fz_buf_printf(sql, " ANTI JOIN fz_scan(%" PRId64 ") AS r0 ON ", c->target_scan_id);
     } else if (only_by_source) {
-        fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 ANTI JOIN fz_src AS r1 ON ", c->target_scan_id);
+        fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 ANTI JOIN ", c->target_scan_id);
+        FZ_TRY(fz_change_print_source(c, sql, err));
+        fz_buf_puts(sql, " ON ");
     } else {
         const char *join = c->has_by_source     ? (c->has_not_matched ? "FULL" : "LEFT")
                            : c->has_not_matched ? "RIGHT"
                                                 : "INNER";
-        fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 %s JOIN fz_src AS r1 ON ", c->target_scan_id, join);
+        fz_buf_printf(sql, " FROM fz_scan(%" PRId64 ") AS r0 %s JOIN ", c->target_scan_id, join);
+        FZ_TRY(fz_change_print_source(c, sql, err));
+        fz_buf_puts(sql, " ON ");
     }
     FZ_TRY(fz_sql_print_expr(sql, c->bound->on, err));
     fz_buf_puts(sql, ") WHERE fz_action <> 0");
@@ -214,7 +220,7 @@ out:
     return rc;
 }
 
-static enum fz_code print_from(const struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
+static enum fz_code print_from(struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (c->bound->kind == FZ_STMT_MERGE) {
         return print_join(c, sql, err);

@@ -1,34 +1,107 @@
-// The source of a MERGE: run once into a temporary table, then asked for its keys. Their ranges (and small sets) become the filter
+// The source of a MERGE: run once into memory, or into a temporary table when it is large, then asked for its keys. Their ranges (and small sets) become the filter
 // that prunes the target's files; the keys themselves go to the scan, which leaves out what can hold none of them.
 #include <inttypes.h>
 
 #include "change/change_priv.h"
 
-enum { MAX_KEYS = 8, MAX_CONJUNCTS = 64, MAX_KEY_SET = 200 };
+enum {
+    MAX_KEYS = 8,
+    MAX_CONJUNCTS = 64,
+    MAX_KEY_SET = 200,
+    HELD_BYTES = 64 << 20, // a larger source goes into a temporary table, which can spill
+    HELD_SHARE = 8, // and so does one that needs more than this part of the budget
+};
+
+// Runs the source query into memory. *out stays NULL when it is too large for that.
+static enum fz_code hold_source(struct fz_change *c, const char *query, struct fz_row_store **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf sql = {0};
+    struct fz_row_store *store = NULL;
+    const struct fz_budget *budget = c->context->budget;
+    struct fz_err why = FZ_ERR_INIT;
+    int64_t max_bytes = HELD_BYTES;
+    if (budget != NULL && budget->limit_bytes / HELD_SHARE < max_bytes) {
+        max_bytes = budget->limit_bytes / HELD_SHARE;
+    }
+    size_t n = c->n_source_fields + 1;
+    struct fz_field *fields = fz_arena_array(&c->arena, n, sizeof *fields);
+    if (fields == NULL) {
+        return fz_fail_nomem(err, n * sizeof *fields);
+    }
+    fields[0] = (struct fz_field){.id = 0, .name = "c0", .type = fz_type_primitive(FZ_TYPE_BOOLEAN)};
+    for (size_t i = 1; i < n; i++) {
+        fields[i] = c->source_fields[i - 1];
+        fields[i].id = (int32_t)i; // the engine's columns are c1..cn
+    }
+    fz_buf_printf(&sql, "SELECT true AS c0, q.* FROM %s", query);
+    FZ_TRY(fz_buf_check(&sql, err));
+    FZ_TRY(fz_row_store_new(fields, n, max_bytes, c->context->budget, &store, err));
+    if (fz_duck_run_into(c->context->duck, sql.ptr, fields, n, fz_row_store_sink(store), NULL, &why) == FZ_OK) {
+        *out = store;
+        store = NULL;
+    } else if (!fz_row_store_is_full(store)) {
+        *err = why;
+        rc = why.code;
+    }
+out:
+    fz_row_store_unref(store);
+    fz_buf_dispose(&sql);
+    return rc;
+}
 
 enum fz_code fz_change_load_source(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_buf sql = {0};
+    struct fz_buf query = {0}, sql = {0};
     FZ_TRY(fz_duck_register_kernels(c->context->duck, c->bound->kernels, c->bound->n_kernels, err));
     if (c->bound->kind != FZ_STMT_MERGE) {
         return FZ_OK;
     }
-    fz_buf_puts(&sql, "CREATE OR REPLACE TEMP TABLE fz_src AS SELECT true AS c0, q.* FROM ");
     if (c->bound->source != NULL) {
         c->source_fields = c->bound->source->columns;
         c->n_source_fields = c->bound->source->n_columns;
-        fz_buf_putc(&sql, '(');
-        FZ_TRY(fz_sql_print_query(&sql, c->bound->source, err));
-        fz_buf_puts(&sql, ") AS q");
+        fz_buf_putc(&query, '(');
+        FZ_TRY(fz_sql_print_query(&query, c->bound->source, err));
+        fz_buf_puts(&query, ") AS q");
+        FZ_TRY(fz_buf_check(&query, err));
+        FZ_TRY(hold_source(c, query.ptr, &c->held_source, err));
+        if (c->held_source != NULL) {
+            goto out;
+        }
     } else {
         c->source_fields = c->request->source_fields;
         c->n_source_fields = c->request->n_source_fields;
-        fz_buf_printf(&sql, "fz_scan(%" PRId64 ") AS q", c->request->source_id);
+        fz_buf_printf(&query, "fz_scan(%" PRId64 ") AS q", c->request->source_id); // can be read once only
     }
+    FZ_TRY(fz_buf_check(&query, err));
+    fz_buf_printf(&sql, "CREATE OR REPLACE TEMP TABLE fz_src AS SELECT true AS c0, q.* FROM %s", query.ptr);
     FZ_TRY(fz_buf_check(&sql, err));
     FZ_TRY(fz_duck_exec(c->context->duck, sql.ptr, err));
 out:
+    fz_buf_dispose(&query);
     fz_buf_dispose(&sql);
+    return rc;
+}
+
+void fz_change_close_source(struct fz_change *c) {
+    if (c->source_scan_id != 0) {
+        fz_duck_unregister(c->context->duck, c->source_scan_id);
+        c->source_scan_id = 0;
+    }
+}
+
+enum fz_code fz_change_print_source(struct fz_change *c, struct fz_buf *sql, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_source *source = NULL;
+    if (c->held_source == NULL) {
+        fz_buf_puts(sql, "fz_src AS r1");
+        return FZ_OK;
+    }
+    fz_change_close_source(c);
+    FZ_TRY(fz_row_store_source(c->held_source, &source, err));
+    FZ_TRY(fz_duck_register(c->context->duck, source, &c->source_scan_id, err));
+    fz_buf_printf(sql, "fz_scan(%" PRId64 ") AS r1", c->source_scan_id);
+out:
+    fz_source_unref(source);
     return rc;
 }
 
@@ -131,7 +204,8 @@ static enum fz_code small_text_set(struct fz_change *c, const struct key_pair *p
     struct fz_duck_result *result = NULL;
     fz_buf_puts(&sql, "SELECT DISTINCT k FROM (SELECT ");
     FZ_TRY(fz_sql_print_expr(&sql, pair->value, err));
-    fz_buf_puts(&sql, " AS k FROM fz_src AS r1");
+    fz_buf_puts(&sql, " AS k FROM ");
+    FZ_TRY(fz_change_print_source(c, &sql, err));
     FZ_TRY(print_source_conjuncts(c, &sql, err));
     fz_buf_printf(&sql, ") WHERE k IS NOT NULL LIMIT %d", MAX_KEY_SET + 1);
     FZ_TRY(fz_buf_check(&sql, err));
@@ -213,7 +287,8 @@ static enum fz_code collect_keys(struct fz_change *c, const struct key_pair *pai
         fz_buf_puts(&sql, i > 0 ? ", " : "");
         FZ_TRY(fz_sql_print_expr(&sql, pairs[i].value, err));
     }
-    fz_buf_puts(&sql, " FROM fz_src AS r1");
+    fz_buf_puts(&sql, " FROM ");
+    FZ_TRY(fz_change_print_source(c, &sql, err));
     FZ_TRY(print_source_conjuncts(c, &sql, err));
     FZ_TRY(fz_buf_check(&sql, err));
     FZ_TRY(fz_scan_keys_new(columns, n, c->context->budget, &c->keys, err));
