@@ -685,15 +685,12 @@ static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch
 
 static void mark_positions(struct scan_reader *reader, const struct fz_positions *positions, size_t n,
                            int64_t first_pos, uint8_t bit, bool *any) {
-    if (!positions || !fz_positions_any(positions, first_pos, (int64_t)n)) {
-        return;
+    uint32_t rows[FZ_BATCH_ROWS];
+    size_t found = positions ? fz_positions_within(positions, first_pos, (uint32_t)n, rows) : 0;
+    for (size_t i = 0; i < found; i++) {
+        reader->mark[rows[i]] |= bit;
     }
-    for (size_t r = 0; r < n; r++) {
-        if (fz_positions_contains(positions, first_pos + (int64_t)r)) {
-            reader->mark[r] |= bit;
-            *any = true;
-        }
-    }
+    *any = *any || found > 0;
 }
 
 static void mark_sorted(struct scan_reader *reader, const struct fz_scan_file_state *state, size_t n, int64_t first_pos,

@@ -158,6 +158,29 @@ bool fz_positions_any(const struct fz_positions *p, int64_t from, int64_t n) {
     return false;
 }
 
+size_t fz_positions_within(const struct fz_positions *p, int64_t from, uint32_t n, uint32_t *out) {
+    size_t found = 0;
+    if (n == 0 || from < 0 || from > INT64_MAX - (int64_t)(n - 1)) {
+        return 0;
+    }
+    int64_t last = from + n - 1;
+    for (size_t i = lower_part(p, (uint32_t)(from >> 32)); i < p->n_parts; i++) {
+        int64_t base = (int64_t)p->parts[i].key << 32;
+        if (base > last) {
+            break;
+        }
+        roaring_uint32_iterator_t it;
+        roaring_init_iterator(p->parts[i].bitmap, &it);
+        if (!it.has_value || !roaring_move_uint32_iterator_equalorlarger(&it, base < from ? (uint32_t)from : 0)) {
+            continue;
+        }
+        for (; it.has_value && base + it.current_value <= last; roaring_advance_uint32_iterator(&it)) {
+            out[found++] = (uint32_t)(base + it.current_value - from);
+        }
+    }
+    return found;
+}
+
 int64_t fz_positions_count(const struct fz_positions *p) {
     uint64_t n = 0;
     for (size_t i = 0; i < p->n_parts; i++) {

@@ -14,6 +14,8 @@ enum fz_code fz_positions_union(struct fz_positions *into, const struct fz_posit
 bool fz_positions_contains(const struct fz_positions *p, int64_t pos);
 // True when any position lies in [from, from + n); cheap test for whole batches.
 bool fz_positions_any(const struct fz_positions *p, int64_t from, int64_t n);
+// The positions in [from, from + n) as distances from `from`, ascending, into `out` (room for n); returns how many there are.
+size_t fz_positions_within(const struct fz_positions *p, int64_t from, uint32_t n, uint32_t *out);
 int64_t fz_positions_count(const struct fz_positions *p);
 enum fz_code fz_positions_each(const struct fz_positions *p,
                                enum fz_code (*fn)(void *ctx, int64_t pos, struct fz_err *err), void *ctx,

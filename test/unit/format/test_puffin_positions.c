@@ -53,6 +53,19 @@ static void sets_agree_with_arithmetic(void **state) {
     assert_true(fz_positions_any(p, 300000, far - 300009));
     assert_true(fz_positions_any(p, INT64_MAX, 1) && fz_positions_any(p, INT64_MAX - 5, 100));
     assert_false(fz_positions_any(p, far + 10, INT64_MAX - far - 10) || fz_positions_any(p, 5, 0));
+    const int64_t starts[] = {-5, 0, 1, 299990, far - 100, far - 10, far - 1, far, far + 9, INT64_MAX - 63, INT64_MAX};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) { // the same as asking one by one
+        uint32_t rows[64];
+        uint32_t n = starts[i] > INT64_MAX - 63 ? 1 : 64;
+        size_t found = fz_positions_within(p, starts[i], n, rows), at = 0;
+        for (uint32_t r = 0; starts[i] >= 0 && r < n; r++) {
+            if (fz_positions_contains(p, starts[i] + r)) {
+                assert_true(at < found && rows[at] == r);
+                at++;
+            }
+        }
+        assert_int_equal(at, found);
+    }
     FZ_OK_OR_FAIL(fz_positions_add_range(q, 7, 7, &err), &err);
     assert_int_equal(fz_positions_count(q), 20);
     assert_int_equal(fz_positions_add(q, -1, &err), FZ_INVALID_ARG);
