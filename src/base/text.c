@@ -315,6 +315,92 @@ void fz_format_float(struct fz_buf *out, float v) {
     format_shortest(out, (double)v, true);
 }
 
+void fz_java_double(struct fz_buf *out, double v) {
+    char digits[32];
+    if (isnan(v) || isinf(v)) {
+        fz_buf_puts(out, isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    if (signbit(v)) {
+        fz_buf_putc(out, '-');
+        v = -v;
+    }
+    if (v == 0) {
+        fz_buf_puts(out, "0.0");
+        return;
+    }
+    int precision = 1;
+    double back;
+    for (; precision < 17; precision++) { // shortest that reads back
+        snprintf(digits, sizeof digits, "%.*e", precision - 1, v);
+        if (fz_parse_double(fz_str_of(digits), &back) && back == v) {
+            break;
+        }
+    }
+    snprintf(digits, sizeof digits, "%.*e", precision - 1, v);
+    char *e = strchr(digits, 'e');
+    int exponent = 0;
+    sscanf(e + 1, "%d", &exponent);
+    *e = 0;
+    char mantissa[32];
+    size_t n = 0;
+    for (char *p = digits; *p; p++) {
+        if (*p != '.' && *p != ',') {
+            mantissa[n++] = *p;
+        }
+    }
+    while (n > 1 && mantissa[n - 1] == '0') {
+        n--;
+    }
+    if (v >= 1e-3 && v < 1e7) {
+        if (exponent < 0) {
+            fz_buf_puts(out, "0.");
+            for (int i = -1; i > exponent; i--) {
+                fz_buf_putc(out, '0');
+            }
+            fz_buf_append(out, mantissa, n);
+            return;
+        }
+        for (int i = 0; i <= exponent; i++) {
+            fz_buf_putc(out, (size_t)i < n ? mantissa[i] : '0');
+        }
+        fz_buf_putc(out, '.');
+        if (n > (size_t)exponent + 1) {
+            fz_buf_append(out, mantissa + exponent + 1, n - (size_t)exponent - 1);
+        } else {
+            fz_buf_putc(out, '0');
+        }
+        return;
+    }
+    fz_buf_putc(out, mantissa[0]);
+    fz_buf_putc(out, '.');
+    if (n > 1) {
+        fz_buf_append(out, mantissa + 1, n - 1);
+    } else {
+        fz_buf_putc(out, '0');
+    }
+    fz_buf_printf(out, "E%d", exponent);
+}
+
+void fz_java_float(struct fz_buf *out, float v) {
+    char text[32];
+    if (isnan(v) || isinf(v) || v == 0) {
+        fz_java_double(out, (double)v);
+        return;
+    }
+    int precision = 1;
+    for (; precision < 9; precision++) {
+        double back;
+        snprintf(text, sizeof text, "%.*e", precision - 1, (double)v);
+        if (fz_parse_double(fz_str_of(text), &back) && (float)back == v) {
+            break;
+        }
+    }
+    double shown;
+    snprintf(text, sizeof text, "%.*e", precision - 1, (double)v);
+    fz_java_double(out, fz_parse_double(fz_str_of(text), &shown) ? shown : (double)v);
+}
+
 int64_t fz_days_from_civil(int64_t y, int m, int d) {
     y -= m <= 2;
     int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;

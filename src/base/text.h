@@ -21,6 +21,8 @@ size_t fz_edit_distance(struct fz_str a, struct fz_str b); // ASCII-case-insensi
 void fz_json_quote(struct fz_buf *out, struct fz_str text); // with the quotes; control characters as \uXXXX
 void fz_format_double(struct fz_buf *out, double v); // shortest text that reads back: 0.1, 3.0, 1e+16, NaN, Infinity
 void fz_format_float(struct fz_buf *out, float v);
+void fz_java_double(struct fz_buf *out, double v); // Double.toString: 1.0E20
+void fz_java_float(struct fz_buf *out, float v);
 // Civil dates, proleptic Gregorian.
 int64_t fz_days_from_civil(int64_t y, int m, int d);
 void fz_civil_from_days(int64_t days, int64_t *y, int *m, int *d);

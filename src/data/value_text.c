@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "data/variant.h"
 
 static const int64_t us_per_second = 1000000;
 
@@ -151,9 +152,16 @@ static void print_value(struct fz_buf *out, const struct fz_value *v) {
     case FZ_TYPE_UUID:
         print_uuid(out, v->u.i128);
         break;
+    case FZ_TYPE_VARIANT: {
+        size_t start = out->len;
+        if (!fz_variant_print(out, v->u.bytes, NULL, NULL) && out->len > start) { // cannot be: checked where they enter
+            out->len = start;
+            fz_buf_puts(out, "?");
+        }
+        break;
+    }
     case FZ_TYPE_FIXED:
     case FZ_TYPE_BINARY:
-    case FZ_TYPE_VARIANT:
     case FZ_TYPE_GEOMETRY:
     case FZ_TYPE_GEOGRAPHY:
         fz_hex_encode(out, v->u.bytes.ptr, v->u.bytes.len);

@@ -32,8 +32,6 @@ const char *fz_zone_name(const struct fz_zone *zone);
 const char *fz_zone_abbreviation(const struct fz_zone *zone, int64_t utc_us);
 
 // kernels_number.c
-void fz_java_double(struct fz_buf *out, double v); // Double.toString
-void fz_java_float(struct fz_buf *out, float v);
 bool fz_dec_div_exact(__int128 a, int sa, __int128 b, int sb, int scale,
                       __int128 *out); // HALF_UP; false: does not fit 38 digits
 

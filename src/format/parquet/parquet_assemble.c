@@ -317,6 +317,9 @@ static enum fz_code read_below(struct fz_pqr_target *t, struct fz_column *column
     if (t->fill == FZ_PQR_FILL_LEAF) {
         return read_leaf(t->leaf, column, n, err);
     }
+    if (t->fill == FZ_PQR_FILL_VARIANT) {
+        return read_below(&t->children[0], fz_pqr_variant_group(t->variant), n, err);
+    }
     if (t->leaf != NULL && t->leaf->levels_only && t->own_leaf) {
         FZ_TRY(read_leaf(t->leaf, NULL, n, err));
     }
@@ -477,6 +480,10 @@ static enum fz_code assemble(struct fz_pqr_target *t, struct fz_column *column, 
         FZ_TRY(assemble(&t->children[0], &column->children[0].children[0], t->node->def_element, n, NULL, err));
         FZ_TRY(assemble(&t->children[1], &column->children[0].children[1], t->node->def_element, n, NULL, err));
         column->children[0].used_rows = n;
+        break;
+    case FZ_PQR_FILL_VARIANT:
+        FZ_TRY(assemble(&t->children[0], fz_pqr_variant_group(t->variant), space_def, slots, parent, err));
+        rc = fz_pqr_variant_build(t, column, slots, err);
         break;
     case FZ_PQR_FILL_MISSING:
     case FZ_PQR_FILL_POS:

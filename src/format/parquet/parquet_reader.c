@@ -121,9 +121,10 @@ static enum fz_code open_children(struct fz_parquet_reader *r, const struct fz_p
     }
     for (size_t i = 0; i < t->n_children; i++) {
         const struct fz_field *f = &t->type->fields[i];
-        const struct fz_pqr_node *child = t->fill != FZ_PQR_FILL_STRUCT ? &node->children[i]
-                                          : r->by_name                  ? fz_pqr_child_by_name(node, f->name)
-                                                                        : fz_pqr_child_by_id(node, f->id);
+        bool own = t->type == node->type; // the file's own fields, which need not have ids
+        const struct fz_pqr_node *child = own || t->fill != FZ_PQR_FILL_STRUCT ? &node->children[i]
+                                          : r->by_name                         ? fz_pqr_child_by_name(node, f->name)
+                                                                               : fz_pqr_child_by_id(node, f->id);
         FZ_TRY(open_target(r, f, child, &t->children[i], err));
     }
     for (size_t i = 0; i < t->n_children && t->leaf == NULL; i++) {
@@ -138,6 +139,34 @@ out:
     return rc;
 }
 
+static enum fz_code open_variant(struct fz_parquet_reader *r, const struct fz_pqr_node *node, struct fz_pqr_target *t,
+                                 struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (!fz_pqr_is_variant(node)) {
+        return mismatch(r, node, t->type, err);
+    }
+    struct fz_field *group = FZ_ARENA_NEW(&r->arena, struct fz_field);
+    t->children = FZ_ARENA_NEW(&r->arena, struct fz_pqr_target);
+    if (group == NULL || t->children == NULL) {
+        return fz_fail_nomem(err, sizeof *group);
+    }
+    *group = (struct fz_field){.id = node->field_id, .name = node->name, .type = node->type};
+    FZ_TRY(fz_pqr_variant_new(node, &t->variant, err));
+    t->fill = FZ_PQR_FILL_VARIANT;
+    t->n_children = 1;
+    FZ_TRY(open_target(r, group, node, &t->children[0], err));
+    t->leaf = t->children[0].leaf;
+out:
+    return rc;
+}
+
+static void dispose_target(struct fz_pqr_target *t) {
+    fz_pqr_variant_free(t->variant);
+    for (size_t i = 0; i < t->n_children; i++) {
+        dispose_target(&t->children[i]);
+    }
+}
+
 static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_field *field,
                                 const struct fz_pqr_node *node, struct fz_pqr_target *t, struct fz_err *err) {
     static const enum fz_pqr_fill nested[] = {
@@ -147,8 +176,7 @@ static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_fie
         return FZ_OK;
     }
     if (field->type->id == FZ_TYPE_VARIANT) {
-        return fz_fail(err, FZ_UNSUPPORTED, "%s: column %s: columns of type variant cannot be read", r->file->location,
-                       node->name);
+        return open_variant(r, node, t, err);
     }
     if (node->kind == FZ_PQR_LEAF) {
         struct fz_pqr_conv conv;
@@ -409,6 +437,9 @@ void fz_parquet_reader_close(struct fz_parquet_reader *r) {
         fz_free(r->leaves[i]);
     }
     fz_free(r->leaves);
+    for (size_t i = 0; r->targets != NULL && i < r->n_targets; i++) {
+        dispose_target(&r->targets[i]);
+    }
     for (size_t i = 0; i < r->n_spans; i++) {
         fz_free(r->spans[i].bytes);
     }

@@ -199,6 +199,7 @@ enum fz_pqr_fill {
     FZ_PQR_FILL_STRUCT,
     FZ_PQR_FILL_LIST,
     FZ_PQR_FILL_MAP,
+    FZ_PQR_FILL_VARIANT, // children[0] is the group of metadata, value, typed_value
     FZ_PQR_FILL_MISSING,
     FZ_PQR_FILL_POS
 };
@@ -212,7 +213,15 @@ struct fz_pqr_target {
     bool own_leaf; // nested: that leaf is read for its levels only, no child reads it
     struct fz_pqr_target *children;
     size_t n_children;
+    struct fz_pqr_variant *variant; // FZ_PQR_FILL_VARIANT
 };
+// parquet_variant.c
+bool fz_pqr_is_variant(const struct fz_pqr_node *node); // whether a group has what makes a variant
+enum fz_code fz_pqr_variant_new(const struct fz_pqr_node *node, struct fz_pqr_variant **out, struct fz_err *err);
+void fz_pqr_variant_free(struct fz_pqr_variant *variant);
+struct fz_column *fz_pqr_variant_group(struct fz_pqr_variant *variant); // to be filled before
+enum fz_code fz_pqr_variant_build(struct fz_pqr_target *target, struct fz_column *column, size_t slots,
+                                  struct fz_err *err);
 // Fills a top-level column with `n` rows.
 enum fz_code fz_pqr_fill_column(struct fz_pqr_target *target, struct fz_column *column, size_t n, struct fz_err *err);
 

@@ -56,6 +56,139 @@ static inline void json_float(struct fz_buf *out, double v, int digits) {
     }
 }
 
+// Variants in the form of the recorded rows: {"TYPE":"text"}, null, objects and arrays as JSON. Written from the format's description,
+// apart from src/data/variant.c.
+static inline uint32_t variant_uint(const unsigned char *p, int width) {
+    uint32_t v = 0;
+    for (int i = 0; i < width; i++) {
+        v |= (uint32_t)p[i] << (8 * i);
+    }
+    return v;
+}
+static inline int64_t variant_int(const unsigned char *p, int width) {
+    int64_t v = (signed char)p[width - 1];
+    for (int i = width - 2; i >= 0; i--) {
+        v = v * 256 + p[i];
+    }
+    return v;
+}
+static inline void variant_key(struct fz_buf *out, const unsigned char *metadata, uint32_t id) {
+    int width = (metadata[0] >> 6) + 1;
+    uint32_t n = variant_uint(metadata + 1, width);
+    const unsigned char *offsets = metadata + 1 + width, *bytes = offsets + (n + 1) * (uint32_t)width;
+    uint32_t from = variant_uint(offsets + id * (uint32_t)width, width),
+             to = variant_uint(offsets + (id + 1) * (uint32_t)width, width);
+    json_text(out, (const char *)bytes + from, to - from);
+}
+static inline void json_variant(struct fz_buf *out, const unsigned char *metadata, const unsigned char *p) {
+    static const char *const names[] = {"",
+                                        "BOOLEAN_TRUE",
+                                        "BOOLEAN_FALSE",
+                                        "INT8",
+                                        "INT16",
+                                        "INT32",
+                                        "INT64",
+                                        "DOUBLE",
+                                        "DECIMAL4",
+                                        "DECIMAL8",
+                                        "DECIMAL16",
+                                        "DATE",
+                                        "TIMESTAMPTZ",
+                                        "TIMESTAMPNTZ",
+                                        "FLOAT",
+                                        "BINARY",
+                                        "STRING",
+                                        "TIME",
+                                        "TIMESTAMPTZ_NANOS",
+                                        "TIMESTAMPNTZ_NANOS",
+                                        "UUID"};
+    int basic = p[0] & 3, header = p[0] >> 2;
+    if (basic >= 2) {
+        bool object = basic == 2, large = (header >> (object ? 4 : 2)) & 1;
+        int offset_width = (header & 3) + 1, id_width = object ? ((header >> 2) & 3) + 1 : 0;
+        uint32_t n = variant_uint(p + 1, large ? 4 : 1);
+        const unsigned char *ids = p + (large ? 5 : 2), *offsets = ids + n * (uint32_t)id_width,
+                            *data = offsets + (n + 1) * (uint32_t)offset_width;
+        fz_buf_putc(out, object ? '{' : '[');
+        for (uint32_t i = 0; i < n; i++) {
+            fz_buf_puts(out, i ? "," : "");
+            if (object) {
+                variant_key(out, metadata, variant_uint(ids + i * (uint32_t)id_width, id_width));
+                fz_buf_putc(out, ':');
+            }
+            json_variant(out, metadata, data + variant_uint(offsets + i * (uint32_t)offset_width, offset_width));
+        }
+        fz_buf_putc(out, object ? '}' : ']');
+        return;
+    }
+    int type = basic == 1 ? 16 : header;
+    const unsigned char *d = p + 1;
+    if (type == 0) {
+        fz_buf_puts(out, "null");
+        return;
+    }
+    fz_buf_printf(out, "{\"%s\":", names[type]);
+    double g;
+    float f;
+    uint32_t length = basic == 1 ? (uint32_t)header : variant_uint(d, 4);
+    if (type == 16) {
+        json_text(out, (const char *)(basic == 1 ? d : d + 4), length);
+        fz_buf_putc(out, '}');
+        return;
+    }
+    fz_buf_puts(out, type <= 2 ? "" : "\"");
+    switch (type) {
+    case 1:
+    case 2:
+        fz_buf_puts(out, type == 1 ? "true" : "false");
+        break;
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+        fz_buf_printf(out, "%lld", (long long)variant_int(d, 1 << (type - 3)));
+        break;
+    case 7:
+        memcpy(&g, d, 8);
+        fz_buf_printf(out, "%g", g);
+        break;
+    case 14:
+        memcpy(&f, d, 4);
+        fz_buf_printf(out, "%g", (double)f);
+        break;
+    case 8:
+    case 9:
+        fz_decimal_print(out, variant_int(d + 1, type == 8 ? 4 : 8), d[0]);
+        break;
+    case 10:
+        fz_decimal_print(
+            out, (__int128)variant_int(d + 9, 8) * ((__int128)1 << 64) + (__int128)(uint64_t)variant_int(d + 1, 8),
+            d[0]);
+        break;
+    case 11:
+        fz_buf_printf(out, "%lld", (long long)variant_int(d, 4));
+        break;
+    case 15:
+        fz_hex_encode(out, d + 4, length);
+        break;
+    case 20:
+        for (int i = 0; i < 16; i++) {
+            fz_buf_printf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", d[i]);
+        }
+        break;
+    default: // times: the stored number
+        fz_buf_printf(out, "%lld", (long long)variant_int(d, 8));
+    }
+    fz_buf_puts(out, type <= 2 ? "}" : "\"}");
+}
+static inline void json_variant_blob(struct fz_buf *out, struct fz_str blob) {
+    const unsigned char *p = (const unsigned char *)blob.ptr;
+    int width = (p[0] >> 6) + 1;
+    uint32_t n = variant_uint(p + 1, width);
+    const unsigned char *offsets = p + 1 + width;
+    json_variant(out, p, offsets + (n + 1) * (uint32_t)width + variant_uint(offsets + n * (uint32_t)width, width));
+}
+
 static inline int compare_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -94,6 +227,9 @@ static inline void json_value(struct fz_buf *out, const struct fz_value *v) {
         break;
     case FZ_TYPE_STRING:
         json_text(out, v->u.bytes.ptr, v->u.bytes.len);
+        break;
+    case FZ_TYPE_VARIANT:
+        json_variant_blob(out, v->u.bytes);
         break;
     case FZ_TYPE_FIXED:
     case FZ_TYPE_BINARY:
