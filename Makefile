@@ -13,7 +13,7 @@ help:
 	@echo "make converge DIR=d        run any folder of captured change streams to their final state"
 	@echo "make interop               Spark, PyIceberg and DuckDB read what frazil wrote, and the reverse (Java 17, Maven)"
 	@echo "make model SEED=n COUNT=n   random tables and statements against a row-by-row model (SPARK=k: Spark reads k of the tables)"
-	@echo "make bench CASE=2|big|start  frazil beside Spark, Sail and DuckDB-iceberg"
+	@echo "make bench CASE=2|big|memory|start  frazil beside Spark, Sail and DuckDB-iceberg"
 	@echo "make install PREFIX=/usr/local"
 	@echo "make check                 layers and format"
 

@@ -112,10 +112,15 @@ def bloom(frazil, root, rounds, python, gen):
         lines.append((label, statistics.median(times), left, groups.groups() if groups else None))
     return lines
 
-def run(frazil, root, here, rounds, peers):
-    python, data = os.environ["PY_PEERS"], f"{root}/build/bench/d10m"
+def d10m(root):
+    """The folder of the ten million rows; made when it is not there."""
+    data = f"{root}/build/bench/d10m"
     if not os.path.exists(f"{data}/changes_50.parquet"):
-        subprocess.run([python, f"{here}/gen.py", data, "--rows", "10000000"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([os.environ["PY_PEERS"], f"{root}/bench/gen.py", data, "--rows", "10000000"], check=True, stdout=subprocess.DEVNULL)
+    return data
+
+def run(frazil, root, here, rounds, peers):
+    python, data = os.environ["PY_PEERS"], d10m(root)
     clustered(python, data)
     table = Table(frazil, f"{root}/build/bench/table", data)
     wanted = {kind: expected(python, data, kind) for kind in {c[2] for c in CASES}}

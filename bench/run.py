@@ -7,6 +7,7 @@ CASE 2      the lesson's size: 200,000 rows on 30 days, 2,000 changes, merge-on-
             process, "whole" the process from exec to exit (peers: start + merge).
 CASE big    ten million rows: 1 % and 0.01 % in both modes, clustered, one column, 20 micro-batches, bloom filters on uuid keys, peak memory.
             `--peers ""` leaves the peers out.
+CASE memory MERGE of 10 % and 50 % into ten million rows with --memory 512MB: time, peak memory, bytes spilled, and the rows.
 CASE start  `frazil sql -e "SELECT 1"` as a whole process.
 Every engine's result is checked: rows, sum(amount), sum(customer_id), changed notes must agree.
 """
@@ -14,7 +15,7 @@ import argparse, json, os, re, shutil, statistics, subprocess, sys, tempfile, ti
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--frazil", default="build/frazil"); p.add_argument("--rounds", type=int, default=3)
-p.add_argument("--peers", default="spark,sail,duckdb"); p.add_argument("case", choices=["2", "start", "big"])
+p.add_argument("--peers", default="spark,sail,duckdb"); p.add_argument("case", choices=["2", "start", "big", "memory"])
 a = p.parse_args()
 here = os.path.dirname(os.path.abspath(__file__)); root = os.path.dirname(here); frazil = os.path.abspath(a.frazil)
 peers = [x for x in a.peers.split(",") if x]
@@ -115,4 +116,9 @@ def case_big():
     finally:
         if "duckdb" in peers: subprocess.run([f"{root}/tools/services/rest-catalog.sh", "stop"], stdout=subprocess.DEVNULL)
 
-{"start": start, "2": case_two, "big": case_big}[a.case]()
+def case_memory():
+    import memory
+    oracles("peers")
+    sys.exit(memory.run(frazil, root, min(a.rounds, 2)))
+
+{"start": start, "2": case_two, "big": case_big, "memory": case_memory}[a.case]()
