@@ -164,6 +164,24 @@ static void append_key(struct fz_buf *key, const struct fz_column *column, size_
     }
 }
 
+// Whether two rows have the same partition tuple; false when it takes longer to know.
+static bool same_tuple(const struct fz_column *values, size_t n, size_t a, size_t b) {
+    for (size_t k = 0; k < n; k++) {
+        size_t width = fz_type_width(values[k].type);
+        bool valid = fz_column_is_valid(&values[k], a);
+        if (valid != fz_column_is_valid(&values[k], b)) {
+            return false;
+        }
+        if (valid) { // of a text longer than 12 bytes the address is compared, which neighbours from a dictionary share
+            const char *data = values[k].data;
+            if (memcmp(data + a * width, data + b * width, width) != 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static enum fz_code partition_of_key(struct fz_table_writer *w, struct fz_str key, const struct fz_column *values,
                                      size_t row, struct open_partition **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -466,6 +484,11 @@ static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batc
     }
     for (size_t i = 0; i < n; i++) {
         size_t row = selection ? selection[i] : i;
+        if (i > 0 && same_tuple(values, n_keys, row, selection ? selection[i - 1] : i - 1)) {
+            route_of[i] = route_of[i - 1];
+            routes[route_of[i]].n++;
+            continue;
+        }
         fz_buf_clear(&key);
         for (size_t k = 0; k < n_keys; k++) {
             append_key(&key, &values[k], row);
