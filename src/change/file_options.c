@@ -39,6 +39,25 @@ static enum fz_code parquet_number(const struct fz_metadata *m, bool deletes, co
     return FZ_OK;
 }
 
+// frazil.parquet.encodings: delta (default), plain for readers that know no other encodings, all.
+static enum fz_code encodings(const struct fz_metadata *m, enum fz_parquet_encodings *out, struct fz_err *err) {
+    const char *text = fz_metadata_property(m, "frazil.parquet.encodings", "delta");
+    if (fz_strcasecmp(text, "delta") == 0) {
+        *out = FZ_ENCODINGS_DELTA;
+    } else if (fz_strcasecmp(text, "plain") == 0) {
+        *out = FZ_ENCODINGS_PLAIN;
+    } else if (fz_strcasecmp(text, "all") == 0) {
+        *out = FZ_ENCODINGS_ALL;
+    } else {
+        return fz_fail(
+            err, FZ_INVALID_ARG,
+            "table property frazil.parquet.encodings is '%s'; known are delta (the default), plain (dictionary "
+            "and PLAIN only) and all (BYTE_STREAM_SPLIT too)",
+            text);
+    }
+    return FZ_OK;
+}
+
 static enum fz_code common(const struct fz_metadata *m, bool deletes, struct fz_arena *arena,
                            struct fz_file_options *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -79,6 +98,7 @@ static enum fz_code common(const struct fz_metadata *m, bool deletes, struct fz_
         out->parquet.level =
             1; // half the time of zstd's own default, 3, for files of the same size (measured on 10 M orders)
     }
+    FZ_TRY(encodings(m, &out->parquet.encodings, err));
     FZ_TRY(parquet_number(m, deletes, "row-group-size-bytes", 134217728, &out->parquet.row_group_size_bytes, err));
     FZ_TRY(parquet_number(m, deletes, "page-size-bytes", 1048576, &out->parquet.page_size_bytes, err));
     FZ_TRY(parquet_number(m, deletes, "page-row-limit", 20000, &out->parquet.page_rows, err));

@@ -24,6 +24,7 @@ void fz_parquet_encoder_free(struct fz_parquet_encoder *w) {
     fz_free(w->present);
     fz_free(w->widened);
     fz_free(w->levels);
+    fz_pw_scratch_dispose(&w->scratch);
     fz_buf_dispose(&w->body);
     fz_buf_dispose(&w->gather);
     fz_arena_dispose(&w->group_arena);
@@ -47,6 +48,7 @@ enum fz_code fz_parquet_encoder_open(const struct fz_parquet_write *options, str
     FZ_NEW(w, err);
     w->codec = options->codec;
     w->level = options->level;
+    w->encodings = options->encodings;
     w->group_rows_max = or_default(options->row_group_rows, 100000);
     w->group_bytes_max = or_default(options->row_group_size_bytes, 128 << 20);
     w->page_rows_max = or_default(options->page_rows, 20000);

@@ -107,6 +107,10 @@ struct fz_pq_statistics {
     struct fz_str min, max;
     int64_t null_count, distinct_count; // -1 unknown
 };
+struct fz_pq_encoding_stats {
+    int page_type, encoding; // enum fz_pq_page_type, enum fz_pq_encoding
+    int32_t count; // pages
+};
 struct fz_pq_column_chunk {
     int type;
     const struct fz_str *path; // path_in_schema
@@ -116,6 +120,8 @@ struct fz_pq_column_chunk {
     int64_t data_page_offset, index_page_offset, dictionary_page_offset; // -1: not written
     const int *encodings;
     size_t n_encodings;
+    const struct fz_pq_encoding_stats *encoding_stats; // n_encoding_stats 0: not written
+    size_t n_encoding_stats;
     struct fz_pq_statistics statistics;
     int64_t bloom_filter_offset, bloom_filter_length; // -1: none
     int64_t offset_index_offset, column_index_offset; // -1: none

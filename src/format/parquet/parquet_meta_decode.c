@@ -222,6 +222,36 @@ static void decode_encodings(struct fz_pq_decoder *d, const struct fz_thrift_fie
     c->n_encodings = n;
 }
 
+static void decode_encoding_stats(struct fz_pq_decoder *d, const struct fz_thrift_field *f,
+                                  struct fz_pq_column_chunk *c) {
+    size_t n = 0;
+    if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_STRUCT, 1, &n)) {
+        return;
+    }
+    struct fz_pq_encoding_stats *stats = fz_pq_decoder_take(d, n, sizeof *stats);
+    for (size_t i = 0; i < n && d->in.fault == NULL; i++) {
+        struct fz_thrift_field inner = {0};
+        stats[i] = (struct fz_pq_encoding_stats){-1, -1, 0};
+        while (fz_thrift_next_field(&d->in, &inner)) {
+            switch (inner.id) {
+            case 1:
+                fz_thrift_get_i32(&d->in, &inner, &stats[i].page_type);
+                break;
+            case 2:
+                fz_thrift_get_i32(&d->in, &inner, &stats[i].encoding);
+                break;
+            case 3:
+                fz_thrift_get_i32(&d->in, &inner, &stats[i].count);
+                break;
+            default:
+                fz_thrift_skip(&d->in, &inner);
+            }
+        }
+    }
+    c->encoding_stats = stats;
+    c->n_encoding_stats = n;
+}
+
 static void decode_path(struct fz_pq_decoder *d, const struct fz_thrift_field *f, struct fz_pq_column_chunk *c) {
     size_t n = 0;
     if (!fz_thrift_get_list(&d->in, f, FZ_THRIFT_BINARY, 1, &n)) {
@@ -273,6 +303,9 @@ static void decode_column_meta(struct fz_pq_decoder *d, struct fz_pq_column_chun
             if (fz_thrift_get_struct(&d->in, &f)) {
                 fz_pq_statistics_decode(d, &c->statistics);
             }
+            break;
+        case 13:
+            decode_encoding_stats(d, &f, c);
             break;
         case 14:
             fz_thrift_get_i64(&d->in, &f, &c->bloom_filter_offset);

@@ -127,6 +127,16 @@ static void encode_column_meta(struct fz_thrift_out *out, int *parent, int id, c
     put_optional_i64(out, &last, 10, c->index_page_offset);
     put_optional_i64(out, &last, 11, c->dictionary_page_offset);
     encode_statistics(out, &last, 12, &c->statistics);
+    if (c->n_encoding_stats > 0) {
+        fz_thrift_put_list(out, &last, 13, FZ_THRIFT_STRUCT, c->n_encoding_stats);
+        for (size_t i = 0; i < c->n_encoding_stats; i++) {
+            int inner = 0;
+            fz_thrift_put_i32(out, &inner, 1, c->encoding_stats[i].page_type);
+            fz_thrift_put_i32(out, &inner, 2, c->encoding_stats[i].encoding);
+            fz_thrift_put_i32(out, &inner, 3, c->encoding_stats[i].count);
+            fz_thrift_put_stop(out);
+        }
+    }
     put_optional_i64(out, &last, 14, c->bloom_filter_offset);
     if (c->bloom_filter_length >= 0) {
         fz_thrift_put_i32(out, &last, 15, (int32_t)c->bloom_filter_length);

@@ -1,5 +1,5 @@
 // Writing Parquet files that parquet-mr, Arrow, DuckDB and Spark read: field ids on every column, 3-level lists, standard maps,
-// PLAIN and dictionary encodings with fallback, data page v1, statistics in min_value/max_value, page index, CRC.
+// dictionary encoding with fallback to PLAIN or DELTA, data page v1, statistics in min_value/max_value, page index, CRC.
 // iceberg-facts 7.7 (bounds) and 7.12 (physical types).
 #ifndef FZ_FORMAT_PARQUET_PARQUET_WRITER_H
 #define FZ_FORMAT_PARQUET_PARQUET_WRITER_H
@@ -24,11 +24,19 @@ struct fz_parquet_column_options { // per top-level or nested leaf field id; wha
     } bloom;
     bool no_dictionary;
 };
+// What pages without a dictionary may use besides PLAIN. Spark's own vectorised reader (4.1) and Iceberg's (1.12) read all DELTA
+// encodings, Spark's does not read BYTE_STREAM_SPLIT.
+enum fz_parquet_encodings {
+    FZ_ENCODINGS_DELTA, // DELTA_* where smaller: the default
+    FZ_ENCODINGS_PLAIN, // for readers that know no other
+    FZ_ENCODINGS_ALL, // also BYTE_STREAM_SPLIT for floating point numbers where smaller
+};
 struct fz_parquet_write {
     const struct fz_field *fields; // top level, in file order
     size_t n_fields;
     enum fz_pq_codec codec;
     int level; // -1 default
+    enum fz_parquet_encodings encodings;
     int64_t row_group_rows; // cut after this many rows, 0 = default (about 100,000)
     int64_t row_group_size_bytes; // or this many bytes
     int64_t page_rows, page_size_bytes, dict_size_bytes; // 0 = defaults 20,000 / 1 MB / 2 MB

@@ -20,8 +20,8 @@ void fz_pw_compressor_free(struct fz_parquet_encoder *w) {
 }
 
 // Appends the compressed bytes. zstd keeps one context per writer: making one costs more than compressing a page.
-static enum fz_code compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
-                             struct fz_err *err) {
+enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
+                            struct fz_err *err) {
     if (w->codec != FZ_PQ_ZSTD) {
         return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
     }
@@ -62,7 +62,13 @@ enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err) {
 enum fz_code fz_pw_leaf_start(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
     (void)err;
     leaf->use_dict = leaf->kind != FZ_PW_BOOL && !leaf->no_dictionary && w->dict_bytes_max > 0;
-    leaf->dict_used = leaf->plain_used = false;
+    leaf->dict_used = false;
+    memset(leaf->page_counts, 0, sizeof leaf->page_counts);
+    memset(leaf->page_counts_v2, 0, sizeof leaf->page_counts_v2);
+    if (leaf->encoding_groups-- <= 0) {
+        leaf->encoding = -1;
+        leaf->encoding_groups = 0;
+    }
     leaf->dict.width = leaf->width;
     leaf->dict.limit_bytes = w->dict_bytes_max;
     fz_pw_dict_clear(&leaf->dict);
@@ -114,6 +120,45 @@ static void append_booleans(struct fz_buf *body, const struct fz_buf *plain) {
     body->len += bytes;
 }
 
+// Whether the dictionary pays, once its first page is full: against PLAIN it has to make up for its own bytes, and sorted or slowly
+// changing numbers may need less room than their indexes.
+static enum fz_code weigh_dictionary(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, int width, bool *pays,
+                                     struct fz_err *err) {
+    size_t indexes = leaf->n_present * (size_t)width / 8;
+    bool beaten = false;
+    enum fz_code rc = FZ_OK;
+    *pays = indexes + leaf->dict.values.len < leaf->page_plain_bytes;
+    if (*pays && w->encodings != FZ_ENCODINGS_PLAIN && leaf->dict.n >= 256) {
+        rc = fz_pw_delta_beats(w, leaf, width, &beaten, err);
+        *pays = !beaten;
+    }
+    return rc;
+}
+
+// The values of a page without dictionary.
+static enum fz_code append_values(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, int *encoding,
+                                  struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (leaf->encoding < 0) {
+        FZ_TRY(fz_pw_encoding_choose(w, leaf, err));
+    }
+    *encoding = leaf->n_present > 0 ? leaf->encoding : FZ_PQ_PLAIN;
+    if (leaf->kind == FZ_PW_BOOL) {
+        append_booleans(&w->body, &leaf->plain);
+        goto out;
+    }
+    size_t before = w->body.len;
+    FZ_TRY(fz_pw_encode_values(&w->scratch, *encoding, leaf->width, leaf->plain.ptr, leaf->plain.len, leaf->n_present,
+                               &w->body, err));
+    if (w->body.len - before > leaf->plain.len) { // not what the sample promised
+        w->body.len = before;
+        *encoding = FZ_PQ_PLAIN;
+        fz_buf_append(&w->body, leaf->plain.ptr, leaf->plain.len);
+    }
+out:
+    return rc;
+}
+
 // Levels and values into w->body; *encoding says how the values lie.
 static enum fz_code encode_body(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, int *encoding,
                                 struct fz_err *err) {
@@ -126,9 +171,10 @@ static enum fz_code encode_body(struct fz_parquet_encoder *w, struct fz_pw_leaf 
         FZ_TRY(append_levels(w, leaf->has_defs ? leaf->defs : NULL, leaf->max_def, leaf->n_levels, leaf->max_def, err));
     }
     int width = leaf->use_dict && leaf->dict.n > 0 ? fz_pw_bit_width(leaf->dict.n - 1) : 0;
-    if (leaf->use_dict && !leaf->dict_used && leaf->n_present > 0) { // does it pay?
-        size_t with = leaf->n_present * (size_t)width / 8 + leaf->dict.values.len;
-        if (with >= leaf->page_plain_bytes) {
+    if (leaf->use_dict && !leaf->dict_used && leaf->n_present > 0) {
+        bool pays;
+        FZ_TRY(weigh_dictionary(w, leaf, width, &pays, err));
+        if (!pays) {
             FZ_TRY(fz_pw_leaf_to_plain(leaf, err));
         }
     }
@@ -138,13 +184,7 @@ static enum fz_code encode_body(struct fz_parquet_encoder *w, struct fz_pw_leaf 
         fz_buf_putc(&w->body, (char)width);
         fz_pw_rle_append(&w->body, leaf->indexes, leaf->n_present, width);
     } else {
-        *encoding = FZ_PQ_PLAIN;
-        leaf->plain_used = true;
-        if (leaf->kind == FZ_PW_BOOL) {
-            append_booleans(&w->body, &leaf->plain);
-        } else {
-            fz_buf_append(&w->body, leaf->plain.ptr, leaf->plain.len);
-        }
+        FZ_TRY(append_values(w, leaf, encoding, err));
     }
     rc = fz_buf_check(&w->body, err);
 out:
@@ -165,7 +205,7 @@ static enum fz_code append_page(struct fz_parquet_encoder *w, struct fz_pq_page_
     size_t n = len;
     if (w->codec != FZ_PQ_UNCOMPRESSED) {
         fz_buf_clear(compressed);
-        FZ_TRY(compress(w, body, len, compressed, err));
+        FZ_TRY(fz_pw_compress(w, body, len, compressed, err));
         FZ_TRY(fz_buf_check(compressed, err));
         bytes = compressed->ptr;
         n = compressed->len;
@@ -242,17 +282,9 @@ enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *lea
                                        .repetition_level_encoding = FZ_PQ_RLE,
                                        .statistics = {.null_count = -1, .distinct_count = -1}};
     int64_t size = 0, raw = 0, offset = (int64_t)leaf->chunk.len;
-    const void *body = leaf->plain.ptr;
-    size_t len = leaf->plain.len;
-    if (leaf->use_dict || leaf->max_def > 0 || leaf->max_rep > 0 || leaf->kind == FZ_PW_BOOL) {
-        FZ_TRY(encode_body(w, leaf, &header.encoding, err));
-        body = w->body.ptr;
-        len = w->body.len;
-    } else {
-        leaf->plain_used = true;
-        header.encoding = FZ_PQ_PLAIN;
-    }
-    FZ_TRY(append_page(w, &header, body, len, &w->gather, &leaf->chunk, &size, &raw, leaf->name, err));
+    FZ_TRY(encode_body(w, leaf, &header.encoding, err));
+    leaf->page_counts[header.encoding]++;
+    FZ_TRY(append_page(w, &header, w->body.ptr, w->body.len, &w->gather, &leaf->chunk, &size, &raw, leaf->name, err));
     FZ_TRY(add_page_entry(w, leaf, offset, size, err));
     leaf->chunk_uncompressed += raw;
     leaf->page_in += (int64_t)leaf->page_plain_bytes;
@@ -267,6 +299,46 @@ enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *lea
     fz_pw_range_clear(&leaf->page_range);
 out:
     return rc;
+}
+
+// Whether the copied dictionary page still is the whole dictionary.
+static bool keeps_dictionary_page(const struct fz_pw_leaf *leaf) {
+    return leaf->dict_page.len > 0 && leaf->dict.n == leaf->dict_page_n;
+}
+
+// Encodings of the chunk, and how many pages have which: only a reader that knows of pages outside the dictionary may trust it to
+// hold all values.
+static enum fz_code make_encodings(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf,
+                                   struct fz_pq_column_chunk *meta, struct fz_err *err) {
+    enum { N = FZ_PQ_BYTE_STREAM_SPLIT + 1 };
+    int *encodings = fz_arena_array(&w->group_arena, N + 1, sizeof *encodings);
+    struct fz_pq_encoding_stats *stats = fz_arena_array(&w->group_arena, 2 * N + 1, sizeof *stats);
+    if (encodings == NULL || stats == NULL) {
+        return fz_fail_nomem(err, N * sizeof *stats);
+    }
+    if (leaf->max_def > 0 || leaf->max_rep > 0) {
+        encodings[meta->n_encodings++] = FZ_PQ_RLE;
+    }
+    bool kept = keeps_dictionary_page(leaf);
+    int of_dictionary = kept ? leaf->dict_page_encoding : FZ_PQ_PLAIN;
+    if (leaf->dict_used) {
+        stats[meta->n_encoding_stats++] = (struct fz_pq_encoding_stats){FZ_PQ_DICTIONARY_PAGE, of_dictionary, 1};
+    }
+    for (int e = 0; e < N; e++) {
+        if (leaf->page_counts[e] > 0) {
+            stats[meta->n_encoding_stats++] = (struct fz_pq_encoding_stats){FZ_PQ_DATA_PAGE, e, leaf->page_counts[e]};
+        }
+        if (leaf->page_counts_v2[e] > 0) {
+            stats[meta->n_encoding_stats++] =
+                (struct fz_pq_encoding_stats){FZ_PQ_DATA_PAGE_V2, e, leaf->page_counts_v2[e]};
+        }
+        if (leaf->page_counts[e] > 0 || leaf->page_counts_v2[e] > 0 || (e == of_dictionary && leaf->dict_used)) {
+            encodings[meta->n_encodings++] = e;
+        }
+    }
+    meta->encodings = encodings;
+    meta->encoding_stats = stats;
+    return FZ_OK;
 }
 
 static enum fz_code make_statistics(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf,
@@ -328,7 +400,12 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
                                         .bloom_filter_length = -1,
                                         .offset_index_offset = -1,
                                         .column_index_offset = -1};
-    if (leaf->dict_used) {
+    if (leaf->dict_used && keeps_dictionary_page(leaf)) {
+        fz_buf_append(&out->dictionary, leaf->dict_page.ptr, leaf->dict_page.len);
+        FZ_TRY(fz_buf_check(&out->dictionary, err));
+        meta->dictionary_page_offset = 0;
+        leaf->chunk_uncompressed += leaf->dict_page_raw;
+    } else if (leaf->dict_used) {
         struct fz_pq_page_header header = {.type = FZ_PQ_DICTIONARY_PAGE,
                                            .num_values = (int32_t)leaf->dict.n,
                                            .encoding = FZ_PQ_PLAIN,
@@ -343,17 +420,7 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
     FZ_TRY(make_index(w, leaf, meta->data_page_offset, &out->index, err));
     meta->total_uncompressed_size = leaf->chunk_uncompressed;
     meta->total_compressed_size = (int64_t)(out->dictionary.len + leaf->chunk.len);
-    int *encodings = fz_arena_array(&w->group_arena, 3, sizeof *encodings);
-    if (encodings == NULL) {
-        rc = fz_fail_nomem(err, 12);
-        goto out;
-    }
-    encodings[meta->n_encodings++] = FZ_PQ_RLE;
-    encodings[meta->n_encodings++] = FZ_PQ_PLAIN; // of the dictionary page, or of data pages
-    if (leaf->dict_used) {
-        encodings[meta->n_encodings++] = FZ_PQ_RLE_DICTIONARY;
-    }
-    meta->encodings = encodings;
+    FZ_TRY(make_encodings(w, leaf, meta, err));
     if (leaf->bloom.options.enabled) {
         FZ_TRY(fz_pw_bloom_add_dict(&leaf->bloom, &leaf->dict, err));
         FZ_TRY(fz_pw_bloom_finish(&leaf->bloom, &w->group_arena, &out->bloom, err));

@@ -1,6 +1,6 @@
 // Inside of the Parquet writer, shared by parquet_writer*.c only. Path of a value:
 //
-//   batch column -> shred (levels, present rows) -> column (gather, range, dictionary or PLAIN) -> page (encode, compress)
+//   batch column -> shred (levels, present rows) -> column (gather, range, dictionary or PLAIN) -> page (form, compress)
 //                -> chunk buffer -> row group in memory -> file
 //
 // An encoder makes row groups and knows no file, so each thread can have its own; a writer puts complete row groups into a file, be
@@ -101,7 +101,16 @@ struct fz_pw_leaf {
     // row group being built
     bool use_dict;
     bool dict_used; // a page refers to it
-    bool plain_used;
+    int encoding; // of pages without the dictionary; -1: not chosen yet
+    int encoding_groups; // row groups that keep it
+    int32_t page_counts[FZ_PQ_BYTE_STREAM_SPLIT + 1]; // data pages by encoding
+    int32_t page_counts_v2[FZ_PQ_BYTE_STREAM_SPLIT + 1]; // those of version 2, which are only copied
+    // A dictionary page copied from another file with the pages that refer to it (parquet_patch.c): written as it is when no entry came
+    // to its dict_page_n; len 0: none.
+    struct fz_str dict_page;
+    int64_t dict_page_raw;
+    int dict_page_encoding;
+    uint32_t dict_page_n;
     struct fz_pw_dict dict;
     struct fz_buf chunk; // finished pages
     int64_t chunk_uncompressed;
@@ -120,6 +129,7 @@ struct fz_pw_node {
     int32_t field_id;
     bool required;
     bool left_out; // roots only: no leaf below is encoded
+    bool variant; // struct of metadata and value, made of one byte string of the batch
     uint8_t def, rep; // levels of a value that is there (lists: of the list itself, its elements have one more of each)
     size_t column_ix; // in the batch or in the struct column
     size_t leaf;
@@ -156,11 +166,17 @@ struct fz_parquet_group {
     char *copied;
 };
 
+// Room in which values get their form.
+struct fz_pw_scratch {
+    struct fz_buf numbers, suffixes, bytes, trial, compressed;
+};
+
 struct fz_parquet_encoder {
     struct fz_arena arena; // schema
     struct fz_arena group_arena; // the row group being built
     enum fz_pq_codec codec;
     int level;
+    enum fz_parquet_encodings encodings;
     int64_t group_rows_max, group_bytes_max, page_rows_max;
     size_t page_bytes_max, dict_bytes_max;
     struct fz_pw_node *roots;
@@ -173,6 +189,7 @@ struct fz_parquet_encoder {
     bool broken; // an append failed half-way
     void *compressor; // ZSTD_CCtx
     // scratch
+    struct fz_pw_scratch scratch;
     struct fz_buf body, gather;
     uint32_t *present, *widened;
     size_t present_cap, widened_cap;
@@ -261,6 +278,19 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
                                struct fz_err *err);
 void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf);
 void fz_pw_compressor_free(struct fz_parquet_encoder *w);
+enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
+                            struct fz_err *err); // appends
+// parquet_writer_encoding.c
+// Appends n values, given as PLAIN bytes (of `width` each, 0: byte arrays), in another form.
+enum fz_code fz_pw_encode_values(struct fz_pw_scratch *scratch, int encoding, size_t width, const char *plain,
+                                 size_t plain_len, size_t n, struct fz_buf *out, struct fz_err *err);
+// Sets leaf->encoding by the page being filled, which has PLAIN bytes.
+enum fz_code fz_pw_encoding_choose(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_err *err);
+// Whether the page being filled, which has dictionary indexes of `width` bits, would be smaller as DELTA_BINARY_PACKED, not even counting
+// the dictionary.
+enum fz_code fz_pw_delta_beats(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, int width, bool *beats,
+                               struct fz_err *err);
+void fz_pw_scratch_dispose(struct fz_pw_scratch *scratch);
 // parquet_encoder.c
 struct fz_parquet_group *fz_pw_group_new(size_t n_leaves, struct fz_err *err); // NULL: out of memory
 void fz_pw_group_drop_bytes(struct fz_parquet_group *group); // bytes and ranges; what the footer needs stays
