@@ -284,10 +284,7 @@ static int by_field_id(const void *a, const void *b) {
 static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_arena *arena,
                                  struct fz_parquet_metrics *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_parquet_metrics m = {.record_count = w->rows,
-                                   .file_size_bytes = w->pos,
-                                   .n_columns = w->encoder->n_leaves,
-                                   .n_split_offsets = w->n_groups};
+    struct fz_parquet_metrics m = {.record_count = w->rows, .file_size_bytes = w->pos, .n_split_offsets = w->n_groups};
     m.columns = fz_arena_array(arena, w->encoder->n_leaves, sizeof *m.columns);
     m.split_offsets = fz_arena_array(arena, w->n_groups + 1, sizeof *m.split_offsets);
     if (m.columns == NULL || m.split_offsets == NULL) {
@@ -299,7 +296,13 @@ static enum fz_code make_metrics(const struct fz_parquet_writer *w, struct fz_ar
     for (size_t i = 0; i < w->encoder->n_leaves; i++) {
         const struct fz_pw_leaf *leaf = &w->encoder->leaves[i];
         const struct fz_pw_total *total = &w->totals[i];
-        struct fz_parquet_column_metrics *c = &m.columns[i];
+        if (leaf->field_id < 0) { // the second part of a variant
+            if (m.n_columns > 0) {
+                m.columns[m.n_columns - 1].column_size += total->size;
+            }
+            continue;
+        }
+        struct fz_parquet_column_metrics *c = &m.columns[m.n_columns++];
         bool is_float = leaf->kind == FZ_PW_F32 || leaf->kind == FZ_PW_F64;
         *c =
             (struct fz_parquet_column_metrics){.field_id = leaf->field_id, .column_size = total->size, .nan_count = -1};

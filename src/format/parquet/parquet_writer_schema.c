@@ -254,6 +254,33 @@ static enum fz_code build_children(struct fz_parquet_encoder *w, const struct fz
     return FZ_OK;
 }
 
+// Metadata and value, not shredded; the field's id stands on the group, and its counts are those of the metadata.
+static enum fz_code build_variant(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
+                                  const struct fz_field *field, struct fz_pw_node *node, struct path *path, int depth,
+                                  struct fz_err *err) {
+    static const char *const names[] = {"metadata", "value"};
+    enum fz_code rc = FZ_OK;
+    node->kind = FZ_PW_STRUCT;
+    node->variant = true;
+    node->children = fz_calloc(2, sizeof *node->children);
+    if (node->children == NULL) {
+        return fz_fail_nomem(err, 2 * sizeof *node->children);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct fz_field part = {
+            .id = -1, .name = names[i], .required = true, .type = fz_type_primitive(FZ_TYPE_BINARY)};
+        struct fz_pw_node *child = &node->children[node->n_children++];
+        *child = (struct fz_pw_node){.column_ix = i, .def = node->def, .rep = node->rep};
+        FZ_TRY(build(w, options, &part, names[i], child, path, depth + 1, err));
+        struct fz_pw_leaf *leaf = &w->leaves[child->leaf];
+        leaf->field_id = i == 0 ? field->id : -1;
+        leaf->metrics = options->default_metrics == FZ_METRICS_NONE ? FZ_METRICS_NONE : FZ_METRICS_COUNTS;
+        leaf->bloom.options.enabled = false;
+    }
+out:
+    return rc;
+}
+
 // `node` comes with the levels of its parent; they are raised by what the field itself adds.
 static enum fz_code build(struct fz_parquet_encoder *w, const struct fz_parquet_write *options,
                           const struct fz_field *field, const char *name, struct fz_pw_node *node, struct path *path,
@@ -279,6 +306,13 @@ static enum fz_code build(struct fz_parquet_encoder *w, const struct fz_parquet_
     }
     size_t at = w->n_schema - 1;
     const struct fz_type *type = field->type;
+    if (type->id == FZ_TYPE_VARIANT) {
+        e->logical = FZ_PQ_LOGICAL_VARIANT;
+        e->num_children = 2;
+        rc = build_variant(w, options, field, node, path, depth, err);
+        path->n = path_before;
+        return rc;
+    }
     if (fz_type_is_primitive(type)) {
         rc = build_leaf(w, options, field, node, path, err);
         path->n = path_before;

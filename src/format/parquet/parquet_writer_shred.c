@@ -1,6 +1,7 @@
 // Dremel shredding, column by column: every node turns the slots of its parent into slots for its children (which row, or how far
 // the definition level got before a NULL or an empty list), so levels come out of plain loops and not out of a walk per row.
 // A slot whose ancestor ended it keeps its level all the way down.
+#include "data/variant.h"
 #include "format/parquet/parquet_writer_priv.h"
 
 static enum fz_code shred_node(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
@@ -12,6 +13,47 @@ static enum fz_code reserve(struct fz_pw_node *node, size_t n, struct fz_err *er
     FZ_TRY(fz_grow((void **)&node->defs, &node->defs_cap, n + 1, 1, err));
     FZ_TRY(fz_grow((void **)&node->reps, &node->reps_cap, n + 1, 1, err));
 out:
+    return rc;
+}
+
+// A variant's bytes are cut in two: metadata and value, both as they are. `slots` stand on rows that are there.
+static enum fz_code shred_variant(struct fz_parquet_encoder *w, struct fz_pw_node *node, const struct fz_column *column,
+                                  const struct fz_pw_slots *slots, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_string *parts[2] = {NULL, NULL};
+    const struct fz_string *whole = column->data;
+    size_t n = 0;
+    for (size_t i = 0; i < slots->n; i++) {
+        n = slots->rows[i] != FZ_PW_NO_ROW && slots->rows[i] >= n ? slots->rows[i] + (size_t)1 : n;
+    }
+    for (int k = 0; k < 2; k++) {
+        parts[k] = fz_calloc(n + 1, sizeof *parts[k]);
+        if (parts[k] == NULL) {
+            rc = fz_fail_nomem(err, n * sizeof *parts[k]);
+            goto out;
+        }
+    }
+    for (size_t i = 0; i < slots->n; i++) {
+        uint32_t row = slots->rows[i];
+        if (row == FZ_PW_NO_ROW) {
+            continue;
+        }
+        const char *p = fz_string_ptr(&whole[row]);
+        size_t len = whole[row].length, metadata = fz_variant_metadata_size((struct fz_str){p, len});
+        if (metadata == 0 || metadata >= len) {
+            rc = fz_fail(err, FZ_CORRUPT, "column '%s': the bytes of a value are no variant", node->name);
+            goto out;
+        }
+        parts[0][row] = fz_string_of(p, metadata);
+        parts[1][row] = fz_string_of(p + metadata, len - metadata);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        struct fz_column part = {.type = fz_type_primitive(FZ_TYPE_BINARY), .data = parts[k], .capacity = n};
+        FZ_TRY(shred_node(w, &node->children[k], &part, slots, err));
+    }
+out:
+    fz_free(parts[0]);
+    fz_free(parts[1]);
     return rc;
 }
 
@@ -35,6 +77,9 @@ static enum fz_code shred_struct(struct fz_parquet_encoder *w, struct fz_pw_node
         }
         inner.rows = node->rows;
         inner.defs = node->defs;
+    }
+    if (node->variant) {
+        return shred_variant(w, node, column, &inner, err);
     }
     for (size_t i = 0; i < node->n_children; i++) {
         struct fz_pw_node *child = &node->children[i];
