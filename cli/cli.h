@@ -28,6 +28,7 @@ struct common {
     struct settings settings;
     const char *properties_file;
     bool quiet, verbose;
+    enum progress { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
 };
 int take_common(struct common *c, int argc, char **argv, int i);
 int open_session(struct common *c, fz_session **out); // EXIT_DONE or the exit status; prints the error
@@ -58,6 +59,12 @@ void signals_start(void);
 void signals_watch(fz_session *session); // NULL: none
 bool signals_interrupted(void);
 void signals_idle(bool idle); // waiting for a person: SIGTERM ends the program at once
+
+// The line that shows how far a long statement is, on a terminal unless told otherwise. What is printed to stderr meanwhile goes between hide and show.
+void progress_start(const struct common *c, const fz_session *session);
+void progress_hide(void);
+void progress_show(void);
+void progress_stop(void);
 
 int cmd_sql(int argc, char **argv);
 int cmd_run(int argc, char **argv);

@@ -25,6 +25,7 @@ static const char HELP[] =
     "  --catalog NAME         the catalog to start in\n"
     "  --memory SIZE          budget, such as 512MB (default: half of the machine)\n"
     "  --threads N            threads of the engine (default: all cores)\n"
+    "  --progress WHEN        auto (default: on a terminal, after a second), always, never\n"
     "  -v, --verbose          echo statements and show what is run\n"
     "  -S, --quiet            results and errors only\n"
     "\n"
@@ -56,7 +57,9 @@ static int run_statement(void *ctx, const char *statement, size_t len, int line)
     }
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
+    progress_start(&r->common, r->session);
     int rc = fz_session_execute(r->session, sql, &result, &error);
+    progress_stop();
     errno = 0;
     long rows = rc == 0 ? print_result(result, r->format, r->header, stdout, &error) : -1;
     bool lost = ferror(stdout) || fflush(stdout) != 0;

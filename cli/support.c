@@ -133,6 +133,19 @@ int take_common(struct common *c, int argc, char **argv, int i) {
         free(copy);
         return taken;
     }
+    if ((value = option_value("--progress", argc, argv, i, &taken)) != NULL) {
+        static const char *const when[] = {"auto", "always", "never"};
+        for (int k = 0; taken > 0 && k < 3; k++) {
+            if (strcmp(value, when[k]) == 0) {
+                c->progress = (enum progress)k;
+                return taken;
+            }
+        }
+        if (taken > 0) {
+            fprintf(stderr, "frazil: --progress is auto, always or never, not '%s'\n", value);
+        }
+        return -1;
+    }
     if ((value = option_value("--properties-file", argc, argv, i, &taken)) != NULL) {
         c->properties_file = value;
         return taken;
@@ -155,7 +168,9 @@ int take_common(struct common *c, int argc, char **argv, int i) {
 static void notice(void *ctx, int level, const char *text) {
     const struct common *c = ctx;
     if (level <= (c->verbose ? 4 : c->quiet ? 0 : 2)) {
+        progress_hide();
         fprintf(stderr, "%s%s\n", level == 1 ? "warning: " : "", text);
+        progress_show();
     }
 }
 

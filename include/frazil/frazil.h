@@ -1,6 +1,6 @@
 /* frazil: change streams into Apache Iceberg tables. The public API: opaque handles, errors as values, results as Arrow C
  * streams. Compiles alone as C11, C17 and C++17. A session is used by one thread at a time; fz_session_cancel may be called from
- * any thread. The library never prints, exits or installs signal handlers. */
+ * any thread, and so may fz_session_progress. The library never prints, exits or installs signal handlers. */
 #ifndef FRAZIL_FRAZIL_H
 #define FRAZIL_FRAZIL_H
 
@@ -75,6 +75,12 @@ int fz_session_open(const char *const *settings, size_t n_pairs, fz_notice_fn no
                     fz_session **out, fz_error *error);
 void fz_session_close(fz_session *session);
 void fz_session_cancel(fz_session *session);
+/* How far the running statement is; any thread may ask. Rows of tables that it has still to read are in rows_to_read too, which
+ * grows while the statement is planned. */
+typedef struct fz_progress_counts {
+    int64_t rows_to_read, rows_read, rows_written;
+} fz_progress_counts;
+void fz_session_progress(const fz_session *session, fz_progress_counts *out);
 
 /* Splits a script into statements: calls `each` with the text and its first line; stops and returns when `each` returns nonzero. */
 int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx,

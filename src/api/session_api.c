@@ -75,6 +75,16 @@ void fz_session_cancel(fz_session *s) {
     }
 }
 
+void fz_session_progress(const fz_session *s, fz_progress_counts *out) {
+    *out = (fz_progress_counts){0};
+    if (s != NULL) {
+        const struct fz_progress *p = fz_engine_progress(s->engine);
+        out->rows_to_read = atomic_load(&p->rows_to_read);
+        out->rows_read = atomic_load(&p->rows_read);
+        out->rows_written = atomic_load(&p->rows_written);
+    }
+}
+
 int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx,
                     fz_error *error) {
     struct fz_err err = FZ_ERR_INIT;

@@ -128,6 +128,22 @@ enum fz_code fz_cancel_check(struct fz_cancel *cancel, struct fz_err *err) {
     return FZ_OK;
 }
 
+void fz_progress_reset(struct fz_progress *progress) {
+    if (progress != NULL) {
+        atomic_store(&progress->rows_to_read, 0);
+        atomic_store(&progress->rows_read, 0);
+        atomic_store(&progress->rows_written, 0);
+    }
+}
+
+void fz_progress_add(struct fz_progress *progress, int64_t rows_to_read, int64_t rows_read, int64_t rows_written) {
+    if (progress != NULL) {
+        atomic_fetch_add_explicit(&progress->rows_to_read, rows_to_read, memory_order_relaxed);
+        atomic_fetch_add_explicit(&progress->rows_read, rows_read, memory_order_relaxed);
+        atomic_fetch_add_explicit(&progress->rows_written, rows_written, memory_order_relaxed);
+    }
+}
+
 bool fz_budget_take(struct fz_budget *budget, int64_t bytes) {
     if (budget == NULL) {
         return true;

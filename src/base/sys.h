@@ -62,6 +62,13 @@ void fz_fail_point_hit(const char *name);
 #define FZ_FAIL_POINT(name) ((void)0)
 #endif
 
+// How far a statement is, for people who wait: written by the threads that work, read at any time. NULL where nobody asks.
+struct fz_progress {
+    _Atomic int64_t rows_to_read, rows_read, rows_written;
+};
+void fz_progress_reset(struct fz_progress *progress);
+void fz_progress_add(struct fz_progress *progress, int64_t rows_to_read, int64_t rows_read, int64_t rows_written);
+
 // Log and notices: the library prints nothing; a session sets a sink. Level: 0 error, 1 warning, 2 notice, 3 info, 4 debug.
 struct fz_log {
     void (*fn)(void *ctx, int level, const char *text);

@@ -20,6 +20,7 @@ struct fz_change_context {
     struct fz_duck *duck;
     struct fz_cancel *cancel;
     struct fz_budget *budget;
+    struct fz_progress *progress; // may be NULL
     const struct fz_log *log;
     const struct fz_property *summary; // extra summary entries (session's snapshot-property.*, cdc positions)
     size_t n_summary;

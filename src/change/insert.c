@@ -39,6 +39,7 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
         .metadata = in->target->metadata,
         .operation_id = in->operation_id,
         .cancel = in->context->cancel,
+        .progress = in->context->progress,
         .memory_bytes = in->context->budget != NULL ? in->context->budget->limit_bytes / 4 : 0,
         .sort_order_id = order.len > 0 ? in->target->metadata->default_sort_order_id : 0,
     };

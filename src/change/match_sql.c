@@ -103,6 +103,7 @@ static enum fz_code register_target(struct fz_change *c, struct fz_err *err) {
         .fields = needed.fields,
         .n_fields = needed.n,
         .cancel = c->context->cancel,
+        .progress = c->context->progress,
         .keys = c->keys,
     };
     FZ_TRY(fz_scan_source_new(&options, &c->target_source, err));

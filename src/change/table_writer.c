@@ -71,6 +71,7 @@ struct fz_table_writer {
     _Atomic int open_writers;
     int max_open_writers;
     struct fz_cancel *cancel;
+    struct fz_progress *progress;
     struct closed_file *closed;
     size_t n_closed;
 };
@@ -86,6 +87,7 @@ enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, 
     w->schema = fz_metadata_current_schema(w->metadata);
     w->spec = fz_metadata_spec(w->metadata, w->metadata->default_spec_id);
     w->cancel = options->cancel;
+    w->progress = options->progress;
     int64_t fit =
         (options->memory_bytes > 0 ? options->memory_bytes : fz_machine_memory_bytes() / 8) / OPEN_WRITER_BYTES;
     w->max_open_writers = fit < LEAST_OPEN_WRITERS  ? LEAST_OPEN_WRITERS
@@ -540,6 +542,7 @@ enum fz_code fz_table_writer_push(struct fz_table_writer *w, const struct fz_bat
         return FZ_OK;
     }
     FZ_TRY(fz_cancel_check(w->cancel, err));
+    fz_progress_add(w->progress, 0, 0, (int64_t)n);
     if (w->spec->n_fields > 0) {
         return route(w, batch, selection, n, err);
     }
@@ -597,6 +600,7 @@ enum fz_code fz_table_writer_add_group(struct fz_table_writer *w, const struct f
     pthread_mutex_lock(&p->lock);
     mark_open(w, p, true);
     p->last_used = atomic_fetch_add(&w->clock, 1);
+    fz_progress_add(w->progress, 0, 0, fz_parquet_group_rows(group));
     struct fz_parquet_group *handed = group;
     group = NULL;
     rc = put_group(w, p, handed, err);

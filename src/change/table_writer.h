@@ -16,6 +16,7 @@ struct fz_table_writer_options {
     bool with_lineage; // two more columns at the end: _row_id, _last_updated_sequence_number (v3 rewrites)
     const char *operation_id; // uuid, part of every file name
     struct fz_cancel *cancel;
+    struct fz_progress *progress; // may be NULL
     int64_t memory_bytes; // for partitions held open; past it the idlest file is closed. 0: an eighth of the machine
     int32_t sort_order_id; // recorded in the files; 0 none
 };

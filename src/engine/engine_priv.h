@@ -17,6 +17,7 @@ struct fz_engine {
     struct fz_store *store;
     struct fz_cancel cancel;
     struct fz_budget budget;
+    struct fz_progress progress; // of the running statement
     struct fz_duck *duck;
     struct fz_catalog **catalogs; // opened ones
     size_t n_catalogs, cap_catalogs;

@@ -101,6 +101,7 @@ struct fz_change_context fz_statement_change_context(struct fz_statement *s) {
         .duck = s->engine->duck,
         .cancel = &s->engine->cancel,
         .budget = &s->engine->budget,
+        .progress = &s->engine->progress,
         .log = &s->engine->log,
     };
 }
@@ -309,6 +310,7 @@ enum fz_code fz_engine_execute(struct fz_engine *e, const char *sql, struct fz_e
     enum fz_code rc = FZ_OK;
     struct fz_engine_result *r = NULL;
     fz_cancel_reset(&e->cancel);
+    fz_progress_reset(&e->progress);
     e->statement_now_us = fz_now_us();
     FZ_NEW(r, err);
     FZ_NEW(r->statement, err);

@@ -21,6 +21,7 @@ static enum fz_code open_data(struct fz_statement *s, const struct fz_sql_scan *
         .fields = scan->columns,
         .n_fields = scan->n_columns,
         .cancel = &s->engine->cancel,
+        .progress = &s->engine->progress,
     };
     FZ_TRY(fz_scan_source_new(&source, out, err));
 out:

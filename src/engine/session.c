@@ -141,6 +141,10 @@ void fz_engine_cancel(struct fz_engine *e) {
     fz_cancel_fire(&e->cancel);
 }
 
+const struct fz_progress *fz_engine_progress(const struct fz_engine *e) {
+    return &e->progress;
+}
+
 struct fz_duck *fz_engine_duck(struct fz_engine *e, struct fz_err *err) {
     if (e->duck != NULL) {
         if (fz_duck_is_broken(e->duck) && fz_duck_reopen(e->duck, err) != FZ_OK) {

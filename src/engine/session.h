@@ -18,6 +18,7 @@ struct fz_engine_options {
 enum fz_code fz_engine_open(const struct fz_engine_options *options, struct fz_engine **out, struct fz_err *err);
 void fz_engine_close(struct fz_engine *engine);
 void fz_engine_cancel(struct fz_engine *engine); // any thread
+const struct fz_progress *fz_engine_progress(const struct fz_engine *engine); // any thread
 
 // The result of one statement: columns and batches. No columns: nothing to show.
 struct fz_engine_result;

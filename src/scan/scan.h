@@ -78,6 +78,7 @@ struct fz_scan_source_options {
     struct fz_positions *const *skip;
     const uint8_t *const *only_groups; // may be NULL; per file NULL (all) or a byte per row group, nonzero: it is read
     struct fz_cancel *cancel;
+    struct fz_progress *progress; // may be NULL
     int max_threads;
     // Keys that rows must have (may be NULL; a reference is taken; sealed): files, row groups and pages that can hold none are left
     // out, of the rest the key columns are read first and the other columns only where a row is left. A row without a key may still

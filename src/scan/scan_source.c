@@ -17,6 +17,7 @@ struct scan_source {
     struct fz_scan_plan_impl *plan;
     struct fz_store *store;
     struct fz_cancel *cancel;
+    struct fz_progress *progress;
     bool keep_deleted;
     const uint8_t *only_files;
     struct fz_positions *const *skip;
@@ -153,8 +154,10 @@ static bool claim_file(struct scan_source *source, size_t *out) { // under the l
             continue;
         }
         source->counters.files++;
-        if (source->keys && !fz_scan_keys_may_match_file(source->keys, &source->plan->base.files[ix].entry->file)) {
+        const struct fz_data_file *file = &source->plan->base.files[ix].entry->file;
+        if (source->keys && !fz_scan_keys_may_match_file(source->keys, file)) {
             source->counters.files_by_keys++;
+            fz_progress_add(source->progress, 0, file->record_count, 0);
             continue;
         }
         *out = ix;
@@ -187,6 +190,7 @@ static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, str
         }
         pthread_mutex_unlock(&source->lock);
         FZ_TRY(rc);
+        fz_progress_add(source->progress, 0, may ? 0 : meta->row_groups[g].num_rows, 0);
         first_row += meta->row_groups[g].num_rows;
     }
 out:
@@ -503,6 +507,8 @@ static void drop_morsel(struct scan_reader *reader) {
         reader->rest = NULL;
     }
     if (reader->has_morsel && reader->morsel.file) {
+        const struct fz_pq_file *meta = fz_parquet_file_meta(reader->morsel.file);
+        fz_progress_add(reader->source->progress, 0, meta->row_groups[reader->morsel.row_group].num_rows, 0);
         fz_parquet_file_unref(reader->morsel.file);
     }
     reader->has_morsel = false;
@@ -1005,6 +1011,7 @@ enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, st
     source->plan = fz_scan_impl(fz_scan_plan_ref(options->plan));
     source->store = options->store;
     source->cancel = options->cancel;
+    source->progress = options->progress;
     source->keep_deleted = options->keep_deleted;
     source->keys = options->keys ? fz_scan_keys_ref(options->keys) : NULL;
     source->only_files = options->only_files;
@@ -1025,6 +1032,7 @@ enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, st
             source->base.estimated_rows += plan->files[i].entry->file.record_count;
         }
     }
+    fz_progress_add(source->progress, source->base.estimated_rows, 0, 0);
     *out = &source->base;
     source = NULL;
 out:

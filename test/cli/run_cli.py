@@ -103,6 +103,20 @@ def suggestions():
 VALUES = "SELECT * FROM VALUES (1, CAST(NULL AS STRING)), (2, ''), (3, 'a\"b,c'), (4, 'l\\nm\\rn\\to\\\\p') AS t(i, s) ORDER BY i"
 
 @test
+def long_statements_show_how_far_they_are():
+    wait = "SELECT count(*) FROM range(3000000) a JOIN range(300) b ON a.id % 1000 < b.id"
+    out = err = ""
+    for factor in (1, 4, 16): # until it takes longer than a second here
+        statement = wait.replace("3000000", str(3000000 * factor))
+        rc, out, err = frazil("sql", "--progress", "always", "-e", "CREATE OR REPLACE TABLE db.t AS " + statement)
+        equal(rc, 0)
+        if "rows read" in err: break
+    has(err, "\r[", "rows read,", "written,", "\033[K")
+    equal("rows read" in frazil("sql", "-e", "CREATE OR REPLACE TABLE db.t AS " + statement)[2], False)  # not a terminal
+    equal("rows read" in frazil("sql", "--progress=never", "-e", "SELECT 1")[2], False)
+    equal(frazil("sql", "--progress", "often", "-e", "SELECT 1")[0], 2)
+
+@test
 def csv_tells_null_from_empty_text():
     out = sql(VALUES, "--format", "csv")
     equal(out, 'i,s\n1,\n2,""\n3,"a""b,c"\n4,"l\nm\rn\to\\p"\n')
