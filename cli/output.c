@@ -60,7 +60,7 @@ static void tsv_field(FILE *out, const char *v, size_t len) {
 
 static bool is_bare_json(const char *type) {
     static const char *const bare[] = {"boolean", "tinyint", "smallint", "int", "bigint",
-                                       "decimal", "array",   "struct",   "map"};
+                                       "decimal", "array",   "struct",   "map", "variant"};
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++) { // "decimal(10,2)", "array<int>", but not "interval day"
         size_t len = strlen(bare[i]);
         if (strncmp(type, bare[i], len) == 0 && strchr("(<", type[len]) != NULL) { // or its end

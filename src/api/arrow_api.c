@@ -7,6 +7,7 @@
 
 #include "api/api_priv.h"
 #include "data/value.h"
+#include "data/variant.h"
 
 // Schemas.
 static void schema_release(struct ArrowSchema *s) {
@@ -41,6 +42,7 @@ static void format_of(const struct fz_type *t, char *out, size_t size) {
         {FZ_TYPE_TIMESTAMP_NS, "tsn:"},
         {FZ_TYPE_TIMESTAMPTZ_NS, "tsn:UTC"},
         {FZ_TYPE_STRING, "u"},
+        {FZ_TYPE_VARIANT, "u"}, // as JSON
         {FZ_TYPE_BINARY, "z"},
         {FZ_TYPE_UUID, "w:16"},
         {FZ_TYPE_STRUCT, "+s"},
@@ -53,7 +55,7 @@ static void format_of(const struct fz_type *t, char *out, size_t size) {
         snprintf(out, size, "d:%d,%d", t->precision, t->scale);
         return;
     }
-    snprintf(out, size, "%s", "z"); // fixed, variant, geometry: bytes
+    snprintf(out, size, "%s", "z"); // fixed, geometry: bytes
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (plain[i].id == t->id) {
             snprintf(out, size, "%s", plain[i].format);
@@ -163,6 +165,30 @@ static bool fill_text(struct ArrowArray *a, const struct fz_column *c, size_t n)
         offsets[i + 1] = offsets[i] + (int32_t)len;
     }
     return true;
+}
+
+static bool fill_json(struct ArrowArray *a, const struct fz_column *c, size_t n) {
+    const struct fz_string *variants = c->data;
+    struct fz_buf text = {0};
+    int32_t *offsets = malloc((n + 1) * sizeof *offsets);
+    a->buffers[1] = offsets;
+    bool ok = offsets != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        offsets[i] = (int32_t)text.len;
+        if (fz_column_is_valid(c, i)) {
+            struct fz_str variant = {fz_string_ptr(&variants[i]), variants[i].length};
+            ok = fz_variant_print(&text, variant, NULL, NULL) && text.len <= INT32_MAX;
+        }
+    }
+    char *data = malloc(text.len + 1);
+    a->buffers[2] = data;
+    ok = ok && data != NULL && !text.failed;
+    if (ok) {
+        offsets[n] = (int32_t)text.len;
+        memcpy(data, text.ptr != NULL ? text.ptr : "", text.len);
+    }
+    fz_buf_dispose(&text);
+    return ok;
 }
 
 // Decimals are 128 bits in Arrow whatever their width here; uuids are plain bytes; booleans are bits.
@@ -278,6 +304,9 @@ static bool array_fill(struct ArrowArray *a, const struct fz_column *c, size_t n
             }
         }
         return true;
+    }
+    if (c->type->id == FZ_TYPE_VARIANT) {
+        return fill_json(a, c, n);
     }
     return list ? fill_list(a, c, n) : text ? fill_text(a, c, n) : fill_fixed(a, c, n);
 }

@@ -100,6 +100,7 @@ static bool is_json_literal(const struct fz_value *v) {
     case FZ_TYPE_STRUCT:
     case FZ_TYPE_LIST:
     case FZ_TYPE_MAP:
+    case FZ_TYPE_VARIANT:
         return true;
     case FZ_TYPE_FLOAT:
         return isfinite(v->u.f32);

@@ -228,6 +228,7 @@ struct printer {
     struct names names;
     int64_t (*offset_us)(const void *zone, int64_t utc_us);
     const void *zone;
+    bool no_zone; // the local time alone
 };
 
 static void print_text(struct fz_buf *out, struct fz_str s) { // as Jackson escapes
@@ -278,7 +279,7 @@ static void print_timestamp(const struct printer *p, int64_t v, bool nanos, bool
     fz_format_date(p->out, (int32_t)days);
     fz_buf_putc(p->out, ' ');
     print_clock(p->out, rest, per_second, nanos ? 9 : 6);
-    if (zone) {
+    if (zone && !p->no_zone) {
         int64_t minutes = (offset_us < 0 ? -offset_us : offset_us) / 60000000;
         fz_buf_printf(p->out, "%c%02d:%02d", offset_us < 0 ? '-' : '+', (int)(minutes / 60), (int)(minutes % 60));
     }
@@ -435,6 +436,11 @@ bool fz_variant_print_cast(struct fz_buf *out, struct fz_str variant, int64_t (*
         return fz_variant_print(out, variant, offset_us, zone);
     }
     *is_null = v.header == FZ_VARIANT_NULL;
+    if (v.header == FZ_VARIANT_BINARY) {
+        fz_buf_append(out, v.data, v.n);
+        return true;
+    }
+    p.no_zone = true;
     size_t start = out->len;
     print_primitive(&p, &v);
     if (out->len > start && !out->failed && out->ptr[start] == '"') { // what JSON puts in quotes stands without them

@@ -16,7 +16,8 @@ enum fz_code fz_variant_check(struct fz_str variant, struct fz_err *err);
 // text. `offset_us` (may be NULL: UTC) gives the zone's offset at an instant, for values with a zone. False: not a sound variant.
 bool fz_variant_print(struct fz_buf *out, struct fz_str variant, int64_t (*offset_us)(const void *zone, int64_t utc_us),
                       const void *zone);
-// A text as itself, not as JSON (what CAST(v AS STRING) gives); others as fz_variant_print. *is_null: the variant null.
+// What CAST(v AS STRING) gives: texts and binaries as themselves, times without their zone, all else as fz_variant_print. *is_null: the
+// variant null. The bytes of a binary need not be UTF-8.
 bool fz_variant_print_cast(struct fz_buf *out, struct fz_str variant,
                            int64_t (*offset_us)(const void *zone, int64_t utc_us), const void *zone, bool *is_null);
 

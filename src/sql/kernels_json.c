@@ -1,4 +1,5 @@
 // JSON: from_json, to_json, get_json_object and their like (spark-on-duckdb section 6).
+#include "data/variant.h"
 #include "sql/kernels_priv.h"
 
 #include <math.h>
@@ -698,6 +699,31 @@ FZ_KERNEL_RUN(k_schema) {
 }
 
 // ---- to_json ----
+static int64_t zone_offset(const void *zone, int64_t utc_us) {
+    return zone != NULL ? fz_zone_offset_us(zone, utc_us) : 0;
+}
+
+FZ_KERNEL_RUN(k_variant_to_str) { // (variant, session zone): what CAST(v AS STRING) gives
+    (void)n_args;
+    enum fz_code rc = FZ_OK;
+    struct fz_buf buf = {0};
+    for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
+        bool null = true;
+        if (fz_column_is_valid(&args[0], i)) {
+            const struct fz_zone *zone = fz_zone_find(fz_col_str(&args[1], i));
+            null = !fz_variant_print_cast(&buf, fz_col_str(&args[0], i), zone_offset, zone, &null) || null;
+        }
+        if (null || !fz_utf8_valid(buf.ptr != NULL ? buf.ptr : "", buf.len)) {
+            fz_column_set_null(out, i);
+            fz_buf_clear(&buf);
+        } else {
+            rc = fz_col_take_buf(out, i, &buf, strings, err);
+        }
+    }
+    fz_buf_dispose(&buf);
+    return rc;
+}
+
 static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t,
                     const struct options *o, int depth);
 
@@ -768,6 +794,10 @@ static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, c
                     const struct options *o, int depth) {
     if (!fz_column_is_valid(c, row) || depth > 100) {
         fz_buf_puts(out, "null");
+        return;
+    }
+    if (t->id == FZ_TYPE_VARIANT) {
+        fz_variant_print(out, fz_col_str(c, row), zone_offset, o->zone);
         return;
     }
     switch ((int)c->type->id) {
@@ -857,5 +887,6 @@ const struct fz_kernel_row fz_kernels_json[] = {
     {"fz_json_object_keys", "s", "[s", false, k_object_keys},
     {"fz_schema_of_json", "s", "s", true, k_schema},
     {"fz_to_json", "ass", "s", false, k_to_json},
+    {"fz_variant_to_str", "xs", "s", false, k_variant_to_str},
 };
 FZ_KERNELS(kernels_json);

@@ -283,7 +283,7 @@ static enum fz_code bind_orders(fz_binder *b, struct fz_sql_scope *s, const stru
     for (size_t i = 0; i < n; i++) {
         struct fz_sql_order *o = &(*out)[i];
         FZ_RET(fz_bind(b, s, in[i].expr, &o->expr));
-        if (fz_sql_has_map(o->expr->type)) {
+        if (fz_sql_is_unordered(o->expr->type)) {
             return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
                                       "Values of type %s cannot be ordered", fz_sql_type_text(b->arena, o->expr->type));
         }
@@ -325,6 +325,11 @@ enum fz_code fz_bind_window_spec(fz_binder *b, struct fz_sql_scope *s, const str
     FZ_ALLOC(b, win->partition_by, const struct fz_expr *, win->n_partition_by);
     for (size_t i = 0; i < win->n_partition_by; i++) {
         FZ_RET(fz_bind(b, s, parts->partition_by[i], &win->partition_by[i]));
+        if (fz_sql_has_variant(win->partition_by[i]->type)) {
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "EXPRESSION_TYPE_IS_NOT_ORDERABLE",
+                                "Values of type %s cannot make partitions",
+                                fz_sql_type_text(b->arena, win->partition_by[i]->type));
+        }
     }
     win->n_order_by = orders->n_order_by;
     FZ_RET(bind_orders(b, s, orders->order_by, orders->n_order_by, &win->order_by));
@@ -492,6 +497,37 @@ static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct
     return rc;
 }
 
+// Variants are byte strings to the engine, so only functions that hand values on unseen, or know variants, may have them.
+static enum fz_code check_variants(fz_binder *b, const struct fz_ast_expr *e, const char *name,
+                                   const struct fz_expr *const *args, size_t n) {
+    static const char *const fine[] = {
+        "count", "coalesce",    "nvl",        "ifnull",       "nvl2",           "if",
+        "iff",   "isnull",      "isnotnull",  "typeof",       "struct",         "named_struct",
+        "array", "first",       "last",       "first_value",  "last_value",     "any_value",
+        "lag",   "lead",        "nth_value",  "collect_list", "array_agg",      "to_json",
+        "size",  "cardinality", "array_size", "element_at",   "try_element_at", "get",
+        "map",   "map_values",  "map_keys",   "map_entries",  "string",         "concat",
+    };
+    bool variant = false, ok = false;
+    for (size_t i = 0; i < n; i++) {
+        variant = variant || fz_sql_has_variant(args[i]->type);
+    }
+    for (size_t i = 0; variant && i < sizeof fine / sizeof *fine; i++) {
+        ok = ok || fz_strcasecmp(name, fine[i]) == 0;
+    }
+    if (!variant || (ok && !e->distinct)) {
+        return FZ_OK;
+    }
+    bool hash = is_name(e, "hash") || is_name(e, "xxhash64");
+    if (hash || is_name(e, "max") || is_name(e, "min") || is_name(e, "greatest") || is_name(e, "least")) {
+        return fz_bind_type_error(
+            b, hash ? "DATATYPE_MISMATCH.HASH_VARIANT_TYPE" : "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
+            "%s does not take values of type variant", name);
+    }
+    return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.VARIANT",
+                        "%s of a variant is not supported; to_json(v) and CAST(v AS STRING) give its text", name);
+}
+
 enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
                           const struct fz_expr **out) {
     const char *name = e->name.parts[e->name.n - 1];
@@ -512,6 +548,7 @@ enum fz_code fz_bind_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_
     const struct fz_expr **args = NULL;
     size_t n = 0;
     FZ_RET(bind_args(b, s, e, fn, &args, &n));
+    FZ_RET(check_variants(b, e, name, args, n));
     bool ignore_nulls = e->ignore_nulls;
     if (n == 2 && (is_name(e, "first") || is_name(e, "last") || is_name(e, "any_value") || is_name(e, "first_value") ||
                    is_name(e, "last_value"))) {

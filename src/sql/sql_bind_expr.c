@@ -149,7 +149,7 @@ enum fz_code fz_bind_compare(fz_binder *b, const char *op_text, const struct fz_
     if (t == NULL) {
         return diff_types(b, op_text, l, r);
     }
-    if (fz_sql_has_map(t) && kind != FZ_EXPR_NULL_EQ) {
+    if (fz_sql_has_variant(t) || (fz_sql_has_map(t) && kind != FZ_EXPR_NULL_EQ)) {
         return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
                                   "The %s does not support ordering on type %s", op_text,
                                   fz_sql_type_text(b->arena, t));
@@ -517,6 +517,13 @@ static const struct fz_expr *subquery_node(fz_binder *b, const struct fz_sql_que
     return e;
 }
 
+static enum fz_code check_in_type(fz_binder *b, const struct fz_type *t) {
+    return !fz_sql_has_variant(t)
+               ? FZ_OK
+               : fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
+                                    "IN does not support ordering on type %s", fz_sql_type_text(b->arena, t));
+}
+
 static enum fz_code bind_in_query(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
                                   const struct fz_expr **out) {
     const struct fz_expr **left;
@@ -543,6 +550,7 @@ static enum fz_code bind_in_query(fz_binder *b, struct fz_sql_scope *s, const st
                                       fz_sql_type_text(b->arena, q->columns[i].type),
                                       fz_sql_type_text(b->arena, left[i]->type));
         }
+        FZ_RET(check_in_type(b, types[i]));
         left[i] = fz_bind_cast(b, left[i], types[i]);
         FZ_SOME(b, left[i]);
     }
@@ -563,6 +571,7 @@ static enum fz_code bind_in(fz_binder *b, struct fz_sql_scope *s, const struct f
         FZ_RET(fz_bind(b, s, e->args[i], &args[i]));
     }
     FZ_RET(fz_bind_unify(b, "IN", args, e->n_args, NULL));
+    FZ_RET(check_in_type(b, args[0]->type));
     *out = op(b, FZ_EXPR_IN, args, e->n_args);
     FZ_SOME(b, *out);
     return negate(b, e->negated, out);
@@ -808,7 +817,8 @@ static enum fz_code bind_kind(fz_binder *b, struct fz_sql_scope *s, const struct
 
 enum fz_code fz_bind_resolve(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e,
                              const struct fz_expr **out) {
-    return fz_bind_resolve_name(b, s, &e->name, false, out);
+    const struct fz_ast_expr *call = e->text != NULL ? fz_bind_keyword(b, s, e) : NULL;
+    return call != NULL ? fz_bind_call(b, s, call, out) : fz_bind_resolve_name(b, s, &e->name, false, out);
 }
 
 enum fz_code fz_bind(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, const struct fz_expr **out) {

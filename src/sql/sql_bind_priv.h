@@ -179,6 +179,8 @@ bool fz_sql_is_binary(const struct fz_type *t);
 bool fz_sql_is_null(const struct fz_type *t);
 bool fz_sql_same_type(const struct fz_type *a, const struct fz_type *b); // field names included, nullability not
 bool fz_sql_has_map(const struct fz_type *t);
+bool fz_sql_has_variant(const struct fz_type *t);
+bool fz_sql_is_unordered(const struct fz_type *t); // maps and variants: neither < nor =
 const char *fz_sql_type_text(struct fz_arena *arena,
                              const struct fz_type *type); // "DECIMAL(5,2)" as in Spark's messages
 int fz_sql_interval_parse(struct fz_str text, const struct fz_type *type, int64_t *out); // 0 = not an interval
@@ -198,6 +200,9 @@ enum fz_code fz_bind_resolve(fz_binder *b, struct fz_sql_scope *s, const struct 
                              const struct fz_expr **out);
 enum fz_code fz_bind_resolve_name(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_name *name, bool quiet,
                                   const struct fz_expr **out); // quiet: NULL when unknown
+// A name that is also a function without parentheses (`user`, `current_date`; e->text is set): the call, or NULL where a column
+// of this query has the name, or memory is short.
+struct fz_ast_expr *fz_bind_keyword(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e);
 enum fz_code fz_bind_unresolved(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_name *name);
 enum fz_code fz_scope_add(fz_binder *b, struct fz_sql_scope *s, struct fz_sql_col col);
 void fz_bind_mark(fz_binder *b, const struct fz_expr *column);

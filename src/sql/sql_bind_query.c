@@ -255,6 +255,18 @@ static bool is_ordinal(const struct fz_ast_expr *e) {
     return e->kind == FZ_AST_LITERAL && e->literal->type->id == FZ_TYPE_INT && !e->literal->is_null;
 }
 
+static const char *set_operation_on(const struct fz_type *t) {
+    return fz_sql_has_variant(t) ? "UNSUPPORTED_FEATURE.SET_OPERATION_ON_VARIANT_TYPE"
+                                 : "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE";
+}
+
+static enum fz_code check_group_type(fz_binder *b, const struct fz_expr *e) {
+    return !fz_sql_has_variant(e->type)
+               ? FZ_OK
+               : fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE",
+                              "Values of type %s cannot be grouped", fz_sql_type_text(b->arena, e->type));
+}
+
 static enum fz_code bind_group_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_sql_rel *block,
                                     const struct fz_ast_expr *e, const struct fz_expr **out) {
     if (is_ordinal(e)) {
@@ -269,7 +281,7 @@ static enum fz_code bind_group_expr(fz_binder *b, struct fz_sql_scope *s, const 
             return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_POS_AGGREGATE",
                                 "GROUP BY %lld refers to an aggregate", (long long)k);
         }
-        return FZ_OK;
+        return check_group_type(b, *out);
     }
     s->aliases = FZ_ALIAS_AFTER;
     s->no_aggregates = s->no_windows = true;
@@ -282,7 +294,7 @@ static enum fz_code bind_group_expr(fz_binder *b, struct fz_sql_scope *s, const 
         return fz_fail_cond(b->err, FZ_INVALID_ARG, "GROUP_BY_AGGREGATE",
                             "Aggregate functions are not allowed in GROUP BY");
     }
-    return FZ_OK;
+    return check_group_type(b, *out);
 }
 
 static enum fz_code add_group(fz_binder *b, struct fz_sql_rel *block, const struct fz_expr *e, size_t cap, size_t *ix) {
@@ -377,7 +389,7 @@ static enum fz_code bind_order_item(fz_binder *b, struct fz_sql_scope *s, struct
             FZ_RET(check_grouped(b, block, s, o->expr));
         }
     }
-    if (fz_sql_has_map(o->expr->type)) {
+    if (fz_sql_is_unordered(o->expr->type)) {
         return fz_bind_type_error(b, "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Values of type %s cannot be ordered",
                                   fz_sql_type_text(b->arena, o->expr->type));
     }
@@ -496,8 +508,8 @@ static enum fz_code bind_select(fz_binder *b, struct fz_sql_scope *outer, const 
         FZ_RET(check_grouped(b, block, &s, block->having));
     }
     for (size_t i = 0; block->distinct && i < block->n_items; i++) {
-        if (fz_sql_has_map(block->items[i].expr->type)) {
-            return fz_bind_type_error(b, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+        if (fz_sql_is_unordered(block->items[i].expr->type)) {
+            return fz_bind_type_error(b, set_operation_on(block->items[i].expr->type),
                                       "DISTINCT cannot compare columns of type %s",
                                       fz_sql_type_text(b->arena, block->items[i].expr->type));
         }
@@ -606,9 +618,8 @@ static enum fz_code bind_setop(fz_binder *b, struct fz_sql_scope *outer, const s
                 b, "INCOMPATIBLE_COLUMN_TYPE", "%s: column %zu is %s on one side and %s on the other", q->setop, i + 1,
                 fz_sql_type_text(b->arena, l->columns[i].type), fz_sql_type_text(b->arena, r->columns[i].type));
         }
-        if (fz_sql_has_map(types[i]) && !(q->all && strcmp(q->setop, "UNION") == 0)) {
-            return fz_bind_type_error(b, "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
-                                      "%s cannot compare columns of type %s", q->setop,
+        if (fz_sql_is_unordered(types[i]) && !(q->all && strcmp(q->setop, "UNION") == 0)) {
+            return fz_bind_type_error(b, set_operation_on(types[i]), "%s cannot compare columns of type %s", q->setop,
                                       fz_sql_type_text(b->arena, types[i]));
         }
     }

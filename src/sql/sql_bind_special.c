@@ -920,7 +920,7 @@ static enum fz_code bind_to_json(struct special *c) {
     COUNT(c, 1, 2);
     const struct fz_expr *args[3] = {c->args[0], NULL, NULL};
     const struct fz_type *t = c->args[0]->type;
-    if (t->n_fields == 0) {
+    if (t->n_fields == 0 && t->id != FZ_TYPE_VARIANT) {
         return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.INVALID_JSON_SCHEMA",
                                   "to_json needs a struct, array or map, not %s", fz_sql_type_text(c->b->arena, t));
     }

@@ -155,6 +155,9 @@ static bool to_text(struct form *f, struct fz_str x, const struct fz_type *from)
     case FZ_TYPE_DATE:
         call1(&f->text, "fz_date_to_str", x, "");
         return true;
+    case FZ_TYPE_VARIANT:
+        call1(&f->text, "fz_variant_to_str", x, ZONE);
+        return true;
     default:
         cast_to(&f->text, "CAST", "", x, "", string);
         return true;

@@ -43,16 +43,22 @@ bool fz_sql_same_type(const struct fz_type *a, const struct fz_type *b) {
     return a == b || fz_type_equal(a, b, true, false);
 }
 
+static bool has_type(const struct fz_type *t, enum fz_type_id id) {
+    bool found = t->id == id;
+    for (size_t i = 0; i < t->n_fields && !found; i++) {
+        found = has_type(t->fields[i].type, id);
+    }
+    return found;
+}
+
 bool fz_sql_has_map(const struct fz_type *t) {
-    if (t->id == FZ_TYPE_MAP) {
-        return true;
-    }
-    for (size_t i = 0; i < t->n_fields; i++) {
-        if (fz_sql_has_map(t->fields[i].type)) {
-            return true;
-        }
-    }
-    return false;
+    return has_type(t, FZ_TYPE_MAP);
+}
+bool fz_sql_has_variant(const struct fz_type *t) {
+    return has_type(t, FZ_TYPE_VARIANT);
+}
+bool fz_sql_is_unordered(const struct fz_type *t) {
+    return fz_sql_has_map(t) || fz_sql_has_variant(t);
 }
 
 const struct fz_type *fz_sql_decimal_bounded(struct fz_arena *arena, int p, int s) {
@@ -191,7 +197,13 @@ static enum fz_cast_rule can_cast_nested(const struct fz_type *from, const struc
 }
 
 enum fz_cast_rule fz_sql_can_cast(const struct fz_type *from, const struct fz_type *to) {
-    if (fz_sql_is_null(from) || fz_sql_same_type(from, to) || fz_sql_is_string(to)) {
+    if (fz_sql_is_null(from) || fz_sql_same_type(from, to)) {
+        return FZ_CAST_OK;
+    }
+    if (to->id == FZ_TYPE_VARIANT || (from->n_fields > 0 && fz_sql_is_string(to) && fz_sql_has_variant(from))) {
+        return FZ_CAST_NO; // a nested value's text does not know which of its binaries are variants
+    }
+    if (fz_sql_is_string(to)) {
         return FZ_CAST_OK;
     }
     if (from->n_fields > 0 || to->n_fields > 0) {

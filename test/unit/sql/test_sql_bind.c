@@ -13,8 +13,9 @@ static const struct fake_table tables[] = {
     {"ice.db.t", "id INT, n INT, v STRING, d DECIMAL(5,2), ts TIMESTAMP, b BOOLEAN, l BIGINT, st STRUCT<a: INT, b: "
                  "STRUCT<x: STRING>>, m MAP<STRING, INT>, arr ARRAY<STRUCT<k: STRING>>"},
     {"ice.db.nn", "id INT NOT NULL, v STRING"},
+    {"ice.db.va", "id INT, v VARIANT"},
 };
-static struct fake_session session = {.views = views, .n_views = 3, .tables = tables, .n_tables = 2};
+static struct fake_session session = {.views = views, .n_views = 3, .tables = tables, .n_tables = 3};
 
 static void expect_query_error(const char *sql, const char *condition) {
     struct fz_arena arena = {0};
@@ -55,6 +56,22 @@ static void query_errors(void **state) {
     expect_query_error("SELECT DATE '2024-01-01' = 1", "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES");
     expect_query_error("SELECT 'a' LIKE 'a\\\\bc'", "INVALID_FORMAT.ESC_IN_THE_MIDDLE");
     expect_query_error("SELECT 1 UNION SELECT 1, 2", "NUM_COLUMNS_MISMATCH");
+}
+
+// Conditions as Spark 4.1 gives them.
+static void variants_are_not_compared(void **state) {
+    (void)state;
+    expect_query_error("SELECT id FROM va WHERE v = v", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
+    expect_query_error("SELECT id FROM va WHERE v <=> v", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
+    expect_query_error("SELECT id FROM va WHERE v IN (v)", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
+    expect_query_error("SELECT id FROM va ORDER BY v", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
+    expect_query_error("SELECT max(v) FROM va", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
+    expect_query_error("SELECT DISTINCT v FROM va", "UNSUPPORTED_FEATURE.SET_OPERATION_ON_VARIANT_TYPE");
+    expect_query_error("SELECT v FROM va UNION SELECT v FROM va", "UNSUPPORTED_FEATURE.SET_OPERATION_ON_VARIANT_TYPE");
+    expect_query_error("SELECT count(*) FROM va GROUP BY v", "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE");
+    expect_query_error("SELECT hash(v) FROM va", "DATATYPE_MISMATCH.HASH_VARIANT_TYPE");
+    expect_query_error("SELECT a.id FROM va a JOIN va b USING (v)", "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE");
+    expect_query_error("SELECT array_distinct(array(v)) FROM va", "UNSUPPORTED_FEATURE.VARIANT"); // ours
 }
 
 // Column names and types, joined by |.
@@ -286,7 +303,9 @@ static void deep_nesting(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(query_errors),  FZ_TEST(names_and_types), FZ_TEST(scans),
-                                       FZ_TEST(change_errors), FZ_TEST(merge_shape),     FZ_TEST(deep_nesting)};
+    const struct CMUnitTest tests[] = {FZ_TEST(query_errors),    FZ_TEST(variants_are_not_compared),
+                                       FZ_TEST(names_and_types), FZ_TEST(scans),
+                                       FZ_TEST(change_errors),   FZ_TEST(merge_shape),
+                                       FZ_TEST(deep_nesting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
