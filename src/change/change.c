@@ -222,6 +222,50 @@ static void log_step(const struct fz_change *c, const char *step, int64_t *since
     *since_us = now_us;
 }
 
+// Back to before the match, to do it again without holding updated rows.
+static enum fz_code start_again(struct fz_change *c, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_change_stats before = {.files_scanned = c->stats.files_scanned, .bytes_read = c->stats.bytes_read};
+    fz_change_leave_in_place(c);
+    fz_table_writer_abort(c->writer);
+    fz_table_writer_free(c->writer);
+    c->writer = NULL;
+    for (size_t i = 0; i < c->plan->n_files; i++) {
+        fz_positions_free(c->files[i].changed);
+        fz_positions_free(c->files[i].matched);
+        fz_positions_free(c->files[i].removed);
+        c->files[i].changed = c->files[i].matched = c->files[i].removed = NULL;
+    }
+    memset(c->clause_rows, 0, c->bound->n_clauses * sizeof *c->clause_rows);
+    c->stats = before;
+    fz_duck_unregister(c->context->duck, c->target_scan_id);
+    c->target_scan_id = 0;
+    fz_source_unref(c->target_source);
+    c->target_source = NULL;
+    fz_free(c->match_sql);
+    c->match_sql = NULL;
+    FZ_TRY(fz_change_build_match(c, err));
+    FZ_TRY(open_writer(c, err));
+out:
+    return rc;
+}
+
+static enum fz_code match_rows(struct fz_change *c, struct fz_err *err) {
+    struct fz_err why = FZ_ERR_INIT;
+    enum fz_code rc = fz_change_run_match(c, &why);
+    if (rc != FZ_OK && c->held != NULL && fz_held_rows_is_full(c->held)) {
+        FZ_TRY(start_again(c, err));
+        return fz_change_run_match(c, err);
+    }
+    if (rc != FZ_OK) {
+        *err = why;
+    } else if (c->held != NULL) {
+        rc = fz_held_rows_sort(c->held, err);
+    }
+out:
+    return rc;
+}
+
 static enum fz_code write_changes(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t since_us = fz_monotonic_us();
@@ -230,7 +274,7 @@ static enum fz_code write_changes(struct fz_change *c, struct fz_err *err) {
     if (fz_change_is_sorted(c) && c->produces_rows) {
         FZ_TRY(fz_change_write_sorted(c, err));
     } else {
-        FZ_TRY(fz_change_run_match(c, err));
+        FZ_TRY(match_rows(c, err));
         log_step(c, "match", &since_us);
         if (c->mode == FZ_COPY_ON_WRITE) {
             FZ_TRY(fz_change_copy_rows(c, err));
@@ -355,6 +399,7 @@ static void dispose(struct fz_change *c) {
     for (size_t i = 0; c->files != NULL && i < c->plan->n_files; i++) {
         fz_positions_free(c->files[i].changed);
         fz_positions_free(c->files[i].matched);
+        fz_positions_free(c->files[i].removed);
         pthread_mutex_destroy(&c->files[i].lock);
     }
     if (c->target_scan_id != 0) {
@@ -364,6 +409,7 @@ static void dispose(struct fz_change *c) {
     fz_row_store_unref(c->held_source);
     fz_source_unref(c->target_source);
     fz_scan_keys_unref(c->keys);
+    fz_change_leave_in_place(c);
     fz_table_writer_free(c->writer);
     fz_scan_plan_unref(c->plan);
     fz_free(c->added);
@@ -386,6 +432,7 @@ static enum fz_code prepare(struct fz_change *c, struct fz_err *err) {
     FZ_TRY(plan_target(c, err));
     log_step(c, "plan", &since_us);
     c->metadata_only = deletes_whole_files(c);
+    FZ_TRY(fz_change_choose_in_place(c, err));
 out:
     return rc;
 }

@@ -4,6 +4,8 @@
 
 #include "change/change.h"
 #include "change/file_options_priv.h"
+#include "change/held_rows.h"
+#include "change/row_rewrite.h"
 #include "change/table_writer.h"
 #include "data/row_store.h"
 
@@ -12,6 +14,7 @@ enum fz_write_mode { FZ_COPY_ON_WRITE, FZ_MERGE_ON_READ };
 struct fz_changed_file { // one per file of the plan
     pthread_mutex_t lock;
     struct fz_positions *changed; // rows updated or deleted; NULL: none
+    struct fz_positions *removed; // with fz_change.held: rows deleted or moved to another partition; NULL: none
     struct fz_positions *matched; // rows some source row matched; only when cardinality is checked
 };
 
@@ -46,6 +49,12 @@ struct fz_change {
     char *match_sql;
     struct fz_changed_file *files; // plan->n_files
     struct fz_table_writer *writer;
+    // updates in place (in_place.c)
+    struct fz_held_rows *held; // NULL: updated rows are taken out of their files and written as new rows
+    size_t *held_fields; // per column of the table: its number in `held`, SIZE_MAX: no UPDATE changes it
+    size_t n_held;
+    bool may_move; // a changed column decides the partition
+    struct fz_row_rewrite_stats rewritten;
     // result
     struct fz_data_file *added;
     size_t n_added, cap_added;
@@ -72,6 +81,13 @@ enum fz_code fz_change_print_source(struct fz_change *c, struct fz_buf *sql, str
 void fz_change_close_source(struct fz_change *c);
 // From ON: what target rows can match at all. Uses min/max and small key sets of the source.
 enum fz_code fz_change_prune_filter(struct fz_change *c, struct fz_err *err);
+// in_place.c: decides whether updated rows are held (c->held) to be changed in place; which columns the match then has to give.
+enum fz_code fz_change_choose_in_place(struct fz_change *c, struct fz_err *err);
+void fz_change_leave_in_place(struct fz_change *c);
+bool fz_change_needs_value(const struct fz_change *c, const struct fz_bound_clause *clause, size_t column);
+// Holds updated rows of a batch; those that move to another partition are noted as removed and put to the end of `rows`, from *n_held on.
+enum fz_code fz_change_hold_rows(struct fz_change *c, const struct fz_batch *view, const int32_t *file_ix,
+                                 const int64_t *pos, uint32_t *rows, size_t n, size_t *n_held, struct fz_err *err);
 // match_sql.c: registers the target scan and prints the match query.
 enum fz_code fz_change_build_match(struct fz_change *c, struct fz_err *err);
 // row_sink.c: runs the match query; fills changed positions, the writer and the counts.

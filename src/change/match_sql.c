@@ -83,6 +83,9 @@ static enum fz_code collect_needed(struct fz_change *c, struct needed *needed, s
         }
         for (size_t i = 0; clause->action != FZ_MERGE_DELETE && i < c->schema->type->n_fields && needed->rc == FZ_OK;
              i++) {
+            if (!fz_change_needs_value(c, clause, i)) {
+                continue;
+            }
             if (clause->values[i].is_unchanged) {
                 need(needed, &c->schema->type->fields[i]);
             } else if (clause->values[i].value != NULL) {
@@ -168,7 +171,7 @@ static enum fz_code print_value(const struct fz_change *c, size_t column, struct
     bool any = false;
     for (size_t k = 0; k < c->bound->n_clauses; k++) {
         const struct fz_bound_clause *clause = &c->bound->clauses[k];
-        if (clause->action == FZ_MERGE_DELETE ||
+        if (clause->action == FZ_MERGE_DELETE || !fz_change_needs_value(c, clause, column) ||
             (!clause->values[column].is_unchanged && clause->values[column].value == NULL)) {
             continue;
         }

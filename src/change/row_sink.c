@@ -61,6 +61,9 @@ static enum fz_code note_positions(struct fz_change *c, const struct fz_batch *b
         if (clause != NULL) {
             FZ_TRY(add_position(&file->changed, pos[i], err));
         }
+        if (clause != NULL && c->held != NULL && clause->action == FZ_MERGE_DELETE) {
+            FZ_TRY(add_position(&file->removed, pos[i], err));
+        }
     }
 out:
     if (locked != NULL) {
@@ -112,15 +115,19 @@ static void count_rows(struct fz_change *c, const struct fz_batch *batch) {
 static enum fz_code write_rows(struct fz_change *c, const struct fz_batch *batch, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     size_t n_columns = c->schema->type->n_fields, fixed = c->lineage ? 4 : 3;
-    uint32_t selection[FZ_BATCH_ROWS];
-    size_t n = 0;
+    uint32_t selection[FZ_BATCH_ROWS], updated[FZ_BATCH_ROWS];
+    size_t n = 0, n_updated = 0, n_held = 0;
     const int32_t *actions = batch->columns[FZ_SINK_ACTION].data;
     for (size_t i = 0; i < batch->n_rows; i++) {
         if (actions[i] > 0 && c->bound->clauses[actions[i] - 1].action != FZ_MERGE_DELETE) {
-            selection[n++] = (uint32_t)i;
+            if (c->held != NULL && c->bound->clauses[actions[i] - 1].action == FZ_MERGE_UPDATE) {
+                updated[n_updated++] = (uint32_t)i;
+            } else {
+                selection[n++] = (uint32_t)i;
+            }
         }
     }
-    if (n == 0) {
+    if (n + n_updated == 0) {
         return FZ_OK;
     }
     static const int64_t zeros[FZ_BATCH_ROWS];
@@ -147,7 +154,13 @@ static enum fz_code write_rows(struct fz_change *c, const struct fz_batch *batch
             .capacity = FZ_BATCH_ROWS,
         };
     }
-    rc = fz_table_writer_push(c->writer, &view, selection, n, err);
+    if (n_updated > 0) {
+        FZ_TRY(fz_change_hold_rows(c, &view, batch->columns[FZ_SINK_FILE_IX].data, batch->columns[FZ_SINK_POS].data,
+                                   updated, n_updated, &n_held, err));
+        FZ_TRY(fz_table_writer_push(c->writer, &view, updated + n_held, n_updated - n_held, err));
+    }
+    FZ_TRY(fz_table_writer_push(c->writer, &view, selection, n, err));
+out:
     fz_free(columns);
     return rc;
 }

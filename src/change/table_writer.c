@@ -454,6 +454,56 @@ struct routed {
     uint32_t *rows;
 };
 
+// The partition tuples of all rows, a column for each field of the spec, into `values` (zeroed; the caller's, also on error).
+static enum fz_code partition_columns(const struct fz_table_writer *w, const struct fz_batch *batch,
+                                      struct fz_column *values, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    for (size_t k = 0; k < w->spec->n_fields; k++) {
+        const struct fz_partition_field *field = &w->spec->fields[k];
+        const struct fz_type *type = w->partition_type->fields[k].type;
+        FZ_TRY(fz_column_init(&values[k], type, batch->n_rows, err));
+        const struct fz_column *source = find_column(batch->columns, batch->n_columns, field->source_id);
+        if (source == NULL) { // void over a dropped column
+            for (size_t i = 0; i < batch->n_rows; i++) {
+                fz_column_set_null(&values[k], i);
+            }
+            continue;
+        }
+        FZ_TRY(fz_transform_apply_column(&field->transform, source, batch->n_rows, &values[k], err));
+    }
+out:
+    return rc;
+}
+
+enum fz_code fz_table_writer_stays(const struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *rows,
+                                   size_t n, const struct fz_value *const *partitions, uint8_t *out,
+                                   struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    size_t n_keys = w->spec->n_fields;
+    struct fz_column *values = fz_calloc(n_keys + 1, sizeof *values);
+    if (values == NULL) {
+        return fz_fail_nomem(err, n_keys * sizeof *values);
+    }
+    FZ_TRY(partition_columns(w, batch, values, err));
+    memset(out, 1, n);
+    for (size_t k = 0; k < n_keys; k++) {
+        for (size_t i = 0; i < n; i++) {
+            if (partitions[i] != NULL) {
+                const struct fz_value *have = &partitions[i]->u.nested.items[k];
+                struct fz_value v = fz_value_at(&values[k], rows[i], NULL);
+                bool same = have->is_null || v.is_null ? have->is_null && v.is_null : fz_value_equal(have, &v);
+                out[i] &= same;
+            }
+        }
+    }
+out:
+    for (size_t k = 0; k < n_keys; k++) {
+        fz_column_dispose(&values[k]);
+    }
+    fz_free(values);
+    return rc;
+}
+
 // Groups the selected rows by partition tuple.
 static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batch, const uint32_t *selection, size_t n,
                           struct fz_err *err) {
@@ -471,19 +521,7 @@ static enum fz_code route(struct fz_table_writer *w, const struct fz_batch *batc
         rc = fz_fail_nomem(err, n * sizeof *rows);
         goto out;
     }
-    for (size_t k = 0; k < n_keys; k++) {
-        const struct fz_partition_field *field = &w->spec->fields[k];
-        const struct fz_type *type = w->partition_type->fields[k].type;
-        FZ_TRY(fz_column_init(&values[k], type, batch->n_rows, err));
-        const struct fz_column *source = find_column(batch->columns, batch->n_columns, field->source_id);
-        if (source == NULL) { // void over a dropped column
-            for (size_t i = 0; i < batch->n_rows; i++) {
-                fz_column_set_null(&values[k], i);
-            }
-            continue;
-        }
-        FZ_TRY(fz_transform_apply_column(&field->transform, source, batch->n_rows, &values[k], err));
-    }
+    FZ_TRY(partition_columns(w, batch, values, err));
     for (size_t i = 0; i < n; i++) {
         size_t row = selection ? selection[i] : i;
         if (i > 0 && same_tuple(values, n_keys, row, selection ? selection[i - 1] : i - 1)) {

@@ -32,6 +32,10 @@ enum fz_code fz_table_writer_encoder(const struct fz_table_writer *writer, struc
                                      struct fz_err *err);
 bool fz_table_writer_takes_partition(const struct fz_table_writer *writer, int32_t spec_id,
                                      const struct fz_value *partition);
+// For each of n rows of a batch: out[i] = 1 when the row belongs to partitions[i] (a tuple of the writer's spec; NULL: any will do).
+enum fz_code fz_table_writer_stays(const struct fz_table_writer *writer, const struct fz_batch *batch,
+                                   const uint32_t *rows, size_t n, const struct fz_value *const *partitions,
+                                   uint8_t *out, struct fz_err *err);
 enum fz_code fz_table_writer_add_group(struct fz_table_writer *writer, const struct fz_value *partition,
                                        struct fz_parquet_group *group, struct fz_err *err);
 // Closes all files and gives their descriptions: the array lives in `arena`, what it points to as long as the writer. After that

@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/parquet/parquet_copy.h"
+#include "format/parquet/parquet_copy_priv.h"
 #include "format/parquet/parquet_prune.h"
-#include "format/parquet/parquet_reader_priv.h"
-#include "format/parquet/parquet_writer_priv.h"
 
 enum { GAP_BYTES = 64 << 10, MAX_INDEX_BYTES = 8 << 20 };
 
@@ -26,8 +24,7 @@ static bool writer_is_trusted(const char *created_by) {
            (major > 1 || (major == 1 && (minor > 8 || (minor == 8 && patch >= 1))));
 }
 
-// Without column orders the order of min_value and max_value is not said; DuckDB's is what everybody's is.
-static bool order_is_known(const struct fz_pq_file *meta) {
+bool fz_pc_order_is_known(const struct fz_pq_file *meta) {
     return meta->n_column_orders > 0 || (meta->created_by != NULL && strncmp(meta->created_by, "DuckDB", 6) == 0);
 }
 
@@ -68,8 +65,7 @@ static bool wants_bounds(const struct fz_pw_leaf *leaf) {
     return wants_counts(leaf) && leaf->metrics != FZ_METRICS_COUNTS;
 }
 
-// Statistics bytes as one side of a range. False: not of the right length, or NaN.
-static bool parse_side(const struct fz_pw_leaf *leaf, struct fz_str bytes, bool upper, struct fz_pw_range *range) {
+bool fz_pc_parse_side(const struct fz_pw_leaf *leaf, struct fz_str bytes, bool upper, struct fz_pw_range *range) {
     int64_t side = 0;
     struct fz_i128 wide = {0};
     if (leaf->kind != FZ_PW_BYTES && bytes.len != leaf->width) {
@@ -167,9 +163,9 @@ static bool statistics_suffice(const struct fz_pw_leaf *leaf, const struct fz_pq
     if (!wants_bounds(leaf) || nulls == chunk->num_values) {
         return true;
     }
-    range->set = s->has_min && s->has_max && !s->deprecated && order_is_known(meta) &&
+    range->set = s->has_min && s->has_max && !s->deprecated && fz_pc_order_is_known(meta) &&
                  side_is_exact(leaf, s->min_exact, s->min) && side_is_exact(leaf, s->max_exact, s->max) &&
-                 parse_side(leaf, s->min, false, range) && parse_side(leaf, s->max, true, range);
+                 fz_pc_parse_side(leaf, s->min, false, range) && fz_pc_parse_side(leaf, s->max, true, range);
     return range->set;
 }
 
@@ -219,6 +215,23 @@ static bool can_copy(struct visit *v, const struct fz_pw_node *node, const struc
     return true;
 }
 
+// Whether a patch changes what a field's chunks hold.
+static bool is_touched(const struct fz_parquet_patch *patch, size_t field) {
+    return patch != NULL && (patch->n_gone > 0 || (patch->n_rows > 0 && patch->assigned[field]));
+}
+
+// Pages of flat columns can be encoded one by one; not in the codecs that are only read.
+static bool can_patch(const struct visit *v, const struct fz_pw_node *root) {
+    const struct fz_pqr_node *source = fz_pqr_child_by_id(&v->copy->file->root, root->field_id);
+    if (root->kind != FZ_PW_LEAF || source == NULL) {
+        return false;
+    }
+    const struct fz_pq_row_group *group = &v->copy->file->meta.row_groups[v->copy->row_group];
+    int codec = group->columns[source->leaf].codec;
+    return group->num_rows <= INT32_MAX && codec != FZ_PQ_LZO && codec != FZ_PQ_LZ4 && codec >= FZ_PQ_UNCOMPRESSED &&
+           codec <= FZ_PQ_LZ4_RAW;
+}
+
 size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy,
                               uint8_t *fields) {
     size_t n = 0;
@@ -228,7 +241,8 @@ size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const st
                    file->meta.row_groups[copy->row_group].num_rows > 0;
     for (size_t i = 0; i < encoder->n_roots; i++) {
         const struct fz_pw_node *root = &encoder->roots[i];
-        fields[root->column_ix] = trusted && can_copy(&v, root, fz_pqr_child_by_id(&file->root, root->field_id));
+        fields[root->column_ix] = trusted && can_copy(&v, root, fz_pqr_child_by_id(&file->root, root->field_id)) &&
+                                  (!is_touched(copy->patch, root->column_ix) || can_patch(&v, root));
         n += fields[root->column_ix];
     }
     return n;
@@ -236,35 +250,21 @@ size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const st
 
 // ---- copying
 
-struct piece { // a range of the file wanted for one leaf: its chunk, column index or offset index
-    int64_t offset;
-    size_t len;
-    const char *bytes;
-};
-struct job {
-    const struct fz_parquet_copy *copy;
-    struct fz_cancel *cancel;
-    struct fz_parquet_group *group;
-    struct piece *pieces; // three per leaf
-    size_t n_pieces;
-    const struct fz_pqr_node **sources;
-};
-
-static enum fz_code corrupt(const struct job *job, const struct fz_pw_leaf *leaf, const char *what,
-                            struct fz_err *err) {
+enum fz_code fz_pc_corrupt(const struct fz_pc_job *job, const struct fz_pw_leaf *leaf, const char *what,
+                           struct fz_err *err) {
     return fz_fail(err, FZ_CORRUPT, "%s: row group %zu, column %s: %s", job->copy->file->location, job->copy->row_group,
                    leaf->name, what);
 }
 
 static int by_offset(const void *a, const void *b) {
-    const struct piece *x = *(struct piece *const *)a, *y = *(struct piece *const *)b;
+    const struct fz_pc_piece *x = *(struct fz_pc_piece *const *)a, *y = *(struct fz_pc_piece *const *)b;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 // All pieces into one block of memory, neighbours in one read.
-static enum fz_code read_pieces(struct job *job, struct fz_cancel *cancel, struct fz_err *err) {
+static enum fz_code read_pieces(struct fz_pc_job *job, struct fz_cancel *cancel, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct piece **order = fz_calloc(job->n_pieces + 1, sizeof(struct piece *));
+    struct fz_pc_piece **order = fz_calloc(job->n_pieces + 1, sizeof(struct fz_pc_piece *));
     struct fz_range *ranges = fz_calloc(job->n_pieces + 1, sizeof *ranges);
     struct fz_ticket *ticket = NULL;
     size_t n = 0, n_ranges = 0, total = 0;
@@ -277,7 +277,7 @@ static enum fz_code read_pieces(struct job *job, struct fz_cancel *cancel, struc
             order[n++] = &job->pieces[i];
         }
     }
-    qsort(order, n, sizeof(struct piece *), by_offset);
+    qsort(order, n, sizeof(struct fz_pc_piece *), by_offset);
     for (size_t i = 0; i < n; i++) {
         int64_t end = order[i]->offset + (int64_t)order[i]->len;
         struct fz_range *last = n_ranges > 0 ? &ranges[n_ranges - 1] : NULL;
@@ -291,7 +291,7 @@ static enum fz_code read_pieces(struct job *job, struct fz_cancel *cancel, struc
     for (size_t i = 0; i < n_ranges; i++) {
         total += ranges[i].length;
     }
-    job->group->copied = fz_malloc(total + 1);
+    job->group->copied = fz_calloc(total + FZ_PQR_SLACK, 1);
     if (job->group->copied == NULL) {
         rc = fz_fail_nomem(err, total);
         goto out;
@@ -312,43 +312,47 @@ out:
     return rc;
 }
 
-static enum fz_code set_piece(const struct job *job, const struct fz_pw_leaf *leaf, struct piece *piece, int64_t offset,
-                              int64_t len, struct fz_err *err) {
+static enum fz_code set_piece(const struct fz_pc_job *job, const struct fz_pw_leaf *leaf, struct fz_pc_piece *piece,
+                              int64_t offset, int64_t len, struct fz_err *err) {
     int64_t end;
     if (offset < 4 || len < 0 || __builtin_add_overflow(offset, len, &end) || end > job->copy->file->size_bytes) {
-        return corrupt(job, leaf, "a column chunk or its page index reaches beyond the end of the file", err);
+        return fz_pc_corrupt(job, leaf, "a column chunk or its page index reaches beyond the end of the file", err);
     }
-    *piece = (struct piece){.offset = offset, .len = (size_t)len};
+    *piece = (struct fz_pc_piece){.offset = offset, .len = (size_t)len};
     return FZ_OK;
 }
 
-static enum fz_code plan_leaf(struct job *job, const struct fz_pw_leaf *leaf, size_t ix, struct fz_err *err) {
+static enum fz_code plan_leaf(struct fz_pc_job *job, const struct fz_pw_leaf *leaf, size_t ix, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pq_column_chunk *c =
         &job->copy->file->meta.row_groups[job->copy->row_group].columns[job->sources[ix]->leaf];
     bool has_dict = c->dictionary_page_offset > 0 && c->dictionary_page_offset < c->data_page_offset;
-    struct piece *pieces = &job->pieces[3 * ix];
-    FZ_TRY(set_piece(job, leaf, &pieces[0], has_dict ? c->dictionary_page_offset : c->data_page_offset,
+    struct fz_pc_piece *pieces = &job->pieces[FZ_PC_PIECES * ix];
+    FZ_TRY(set_piece(job, leaf, &pieces[FZ_PC_CHUNK], has_dict ? c->dictionary_page_offset : c->data_page_offset,
                      c->total_compressed_size, err));
     if (c->column_index_offset > 0 && c->column_index_length > 0 && c->column_index_length <= MAX_INDEX_BYTES) {
-        FZ_TRY(set_piece(job, leaf, &pieces[1], c->column_index_offset, c->column_index_length, err));
+        FZ_TRY(set_piece(job, leaf, &pieces[FZ_PC_COLUMN_INDEX], c->column_index_offset, c->column_index_length, err));
     }
     if (leaf->max_rep > 0) { // of flat columns the page headers tell
-        FZ_TRY(set_piece(job, leaf, &pieces[2], c->offset_index_offset, c->offset_index_length, err));
+        FZ_TRY(set_piece(job, leaf, &pieces[FZ_PC_OFFSET_INDEX], c->offset_index_offset, c->offset_index_length, err));
     }
 out:
     return rc;
 }
 
-// Headers of all pages: sizes, offsets, rows, encodings.
-static enum fz_code walk_pages(struct job *job, const struct fz_pw_leaf *leaf, const struct piece *piece,
-                               struct fz_pw_chunk *out, int64_t num_values, uint32_t *encodings, struct fz_err *err) {
+void fz_pc_pages_dispose(struct fz_pc_pages *pages) {
+    fz_free(pages->items);
+    *pages = (struct fz_pc_pages){0};
+}
+
+enum fz_code fz_pc_pages_walk(const struct fz_pc_job *job, const struct fz_pw_leaf *leaf,
+                              const struct fz_pc_piece *piece, int64_t num_values, struct fz_pc_pages *out,
+                              struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_pq_page_location *pages = NULL;
     struct fz_arena scratch = {0};
-    size_t cap = 0, n = 0, at = 0;
-    int64_t values = 0, rows = 0, raw = 0;
-    out->meta.dictionary_page_offset = -1;
+    size_t cap = 0, at = 0;
+    int64_t values = 0;
+    *out = (struct fz_pc_pages){0};
     while (values < num_values) {
         struct fz_pq_page_header header;
         size_t used = 0;
@@ -357,50 +361,72 @@ static enum fz_code walk_pages(struct job *job, const struct fz_pw_leaf *leaf, c
         size_t size = used + (size_t)header.compressed_page_size;
         if (header.compressed_page_size < 0 || header.uncompressed_page_size < 0 || size > piece->len - at ||
             size > INT32_MAX) {
-            rc = corrupt(job, leaf, "a page reaches beyond its column chunk", err);
+            rc = fz_pc_corrupt(job, leaf, "a page reaches beyond its column chunk", err);
             goto out;
         }
+        int64_t raw = (int64_t)used + header.uncompressed_page_size;
         if (header.type == FZ_PQ_DICTIONARY_PAGE) {
             if (at != 0) {
-                rc = corrupt(job, leaf, "a dictionary page is not the first of its column chunk", err);
+                rc = fz_pc_corrupt(job, leaf, "a dictionary page is not the first of its column chunk", err);
                 goto out;
             }
-            out->meta.dictionary_page_offset = 0;
+            out->dict_size = size;
+            out->dict_raw = raw;
+            out->dict_encoding = header.encoding;
         } else if (header.type == FZ_PQ_DATA_PAGE || header.type == FZ_PQ_DATA_PAGE_V2) {
-            if (header.num_values < 0 || (header.num_values == 0 && n > 0)) {
-                rc = corrupt(job, leaf, "a page has no values", err);
+            if (header.num_values < 0 || (header.num_values == 0 && out->n > 0)) {
+                rc = fz_pc_corrupt(job, leaf, "a page has no values", err);
                 goto out;
             }
-            FZ_TRY(fz_grow((void **)&pages, &cap, n + 1, sizeof *pages, err));
-            pages[n++] = (struct fz_pq_page_location){
-                .offset = (int64_t)at, .compressed_page_size = (int32_t)size, .first_row_index = rows};
+            FZ_TRY(fz_grow((void **)&out->items, &cap, out->n + 1, sizeof *out->items, err));
+            out->items[out->n++] = (struct fz_pc_page){.at = at,
+                                                       .size = size,
+                                                       .first_row = values,
+                                                       .n_values = header.num_values,
+                                                       .raw = raw,
+                                                       .encoding = header.encoding,
+                                                       .is_v2 = header.type == FZ_PQ_DATA_PAGE_V2};
             values += header.num_values;
-            rows += header.num_values; // flat; nested columns take theirs from the offset index
-            *encodings |= header.encoding >= 0 && header.encoding < 32 ? 1u << header.encoding : 0;
         }
-        raw += (int64_t)used + header.uncompressed_page_size;
+        out->raw += raw;
         at += size;
     }
-    if (values != num_values || n == 0) {
-        rc = corrupt(job, leaf, "the pages have more values than the column chunk", err);
+    if (values != num_values || out->n == 0) {
+        rc = fz_pc_corrupt(job, leaf, "the pages have more values than the column chunk", err);
         goto out;
     }
-    out->meta.data_page_offset = pages[0].offset;
-    out->meta.total_compressed_size = (int64_t)at;
-    out->meta.total_uncompressed_size = raw;
-    out->copied = piece->bytes;
-    out->copied_len = at;
-    out->index.offsets = (struct fz_pq_offset_index){
-        .pages = fz_arena_memdup(&job->group->arena, pages, n * sizeof *pages), .n_pages = n};
-    rc = out->index.offsets.pages == NULL ? fz_fail_nomem(err, n * sizeof *pages) : FZ_OK;
+    out->size = at;
 out:
     fz_arena_dispose(&scratch);
-    fz_free(pages);
+    if (rc != FZ_OK) {
+        fz_pc_pages_dispose(out);
+    }
     return rc;
 }
 
+// Offsets, sizes and the offset index of a chunk that is copied whole.
+static enum fz_code take_pages(struct fz_pc_job *job, const struct fz_pc_piece *piece, const struct fz_pc_pages *pages,
+                               struct fz_pw_chunk *out, struct fz_err *err) {
+    struct fz_pq_page_location *locations = fz_arena_array(&job->group->arena, pages->n, sizeof *locations);
+    if (locations == NULL) {
+        return fz_fail_nomem(err, pages->n * sizeof *locations);
+    }
+    for (size_t i = 0; i < pages->n; i++) { // nested columns take the rows from the offset index
+        const struct fz_pc_page *page = &pages->items[i];
+        locations[i] = (struct fz_pq_page_location){(int64_t)page->at, (int32_t)page->size, page->first_row};
+    }
+    out->meta.dictionary_page_offset = pages->dict_size > 0 ? 0 : -1;
+    out->meta.data_page_offset = locations[0].offset;
+    out->meta.total_compressed_size = (int64_t)pages->size;
+    out->meta.total_uncompressed_size = pages->raw;
+    out->copied = piece->bytes;
+    out->copied_len = pages->size;
+    out->index.offsets = (struct fz_pq_offset_index){.pages = locations, .n_pages = pages->n};
+    return FZ_OK;
+}
+
 // First rows of the pages of a nested column.
-static enum fz_code take_rows(struct job *job, const struct fz_pw_leaf *leaf, const struct piece *piece,
+static enum fz_code take_rows(struct fz_pc_job *job, const struct fz_pw_leaf *leaf, const struct fz_pc_piece *piece,
                               int64_t chunk_start, struct fz_pw_chunk *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pq_offset_index index;
@@ -412,13 +438,17 @@ static enum fz_code take_rows(struct job *job, const struct fz_pw_leaf *leaf, co
                (i == 0 || index.pages[i].first_row_index > index.pages[i - 1].first_row_index);
         pages[i].first_row_index = index.pages[i].first_row_index;
     }
-    rc = fits ? FZ_OK : corrupt(job, leaf, "the offset index does not fit the pages", err);
+    rc = fits ? FZ_OK : fz_pc_corrupt(job, leaf, "the offset index does not fit the pages", err);
 out:
     return rc;
 }
 
-static enum fz_code take_encodings(struct job *job, const struct fz_pq_column_chunk *from, uint32_t seen,
-                                   struct fz_pw_chunk *out, struct fz_err *err) {
+static enum fz_code take_encodings(struct fz_pc_job *job, const struct fz_pq_column_chunk *from,
+                                   const struct fz_pc_pages *pages, struct fz_pw_chunk *out, struct fz_err *err) {
+    uint32_t seen = 0;
+    for (size_t i = 0; i < pages->n; i++) {
+        seen |= pages->items[i].encoding >= 0 && pages->items[i].encoding < 32 ? 1u << pages->items[i].encoding : 0;
+    }
     int *encodings = fz_arena_array(&job->group->arena, from->n_encodings + 32, sizeof *encodings);
     if (encodings == NULL) {
         return fz_fail_nomem(err, from->n_encodings);
@@ -438,11 +468,11 @@ static enum fz_code take_encodings(struct job *job, const struct fz_pq_column_ch
     return FZ_OK;
 }
 
-static enum fz_code take_statistics(struct job *job, const struct fz_pq_column_chunk *from, struct fz_pw_chunk *out,
-                                    struct fz_err *err) {
+static enum fz_code take_statistics(struct fz_pc_job *job, const struct fz_pq_column_chunk *from,
+                                    struct fz_pw_chunk *out, struct fz_err *err) {
     struct fz_pq_statistics s = from->statistics;
     s.distinct_count = -1;
-    if (s.deprecated || !order_is_known(&job->copy->file->meta)) {
+    if (s.deprecated || !fz_pc_order_is_known(&job->copy->file->meta)) {
         s.has_min = s.has_max = s.deprecated = false;
     }
     struct fz_str *sides[] = {&s.min, &s.max};
@@ -456,13 +486,13 @@ static enum fz_code take_statistics(struct job *job, const struct fz_pq_column_c
     return FZ_OK;
 }
 
-static enum fz_code copy_leaf(struct job *job, const struct fz_pw_leaf *leaf, size_t ix, struct fz_err *err) {
+static enum fz_code copy_leaf(struct fz_pc_job *job, const struct fz_pw_leaf *leaf, size_t ix, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pq_file *meta = &job->copy->file->meta;
     const struct fz_pq_column_chunk *from = &meta->row_groups[job->copy->row_group].columns[job->sources[ix]->leaf];
     struct fz_pw_chunk *out = &job->group->chunks[ix];
-    const struct piece *pieces = &job->pieces[3 * ix];
-    uint32_t encodings = 0;
+    const struct fz_pc_piece *pieces = &job->pieces[FZ_PC_PIECES * ix];
+    struct fz_pc_pages pages = {0};
     out->meta = (struct fz_pq_column_chunk){.type = from->type,
                                             .codec = from->codec,
                                             .num_values = from->num_values,
@@ -471,18 +501,20 @@ static enum fz_code copy_leaf(struct job *job, const struct fz_pw_leaf *leaf, si
                                             .bloom_filter_length = -1,
                                             .offset_index_offset = -1,
                                             .column_index_offset = -1};
-    FZ_TRY(walk_pages(job, leaf, &pieces[0], out, from->num_values, &encodings, err));
+    FZ_TRY(fz_pc_pages_walk(job, leaf, &pieces[FZ_PC_CHUNK], from->num_values, &pages, err));
+    FZ_TRY(take_pages(job, &pieces[FZ_PC_CHUNK], &pages, out, err));
     if (leaf->max_rep > 0) {
-        FZ_TRY(take_rows(job, leaf, &pieces[2], pieces[0].offset, out, err));
+        FZ_TRY(take_rows(job, leaf, &pieces[FZ_PC_OFFSET_INDEX], pieces[FZ_PC_CHUNK].offset, out, err));
     }
-    FZ_TRY(take_encodings(job, from, encodings, out, err));
+    FZ_TRY(take_encodings(job, from, &pages, out, err));
     FZ_TRY(take_statistics(job, from, out, err));
     size_t header_len;
     FZ_TRY(fz_parquet_file_bloom_bytes(job->copy->file, from, job->cancel, &job->group->arena, &out->bloom, &header_len,
                                        err));
-    if (pieces[1].len > 0) {
+    if (pieces[FZ_PC_COLUMN_INDEX].len > 0) {
         struct fz_pq_column_index index;
-        FZ_TRY(fz_pq_column_index_decode(&job->group->arena, pieces[1].bytes, pieces[1].len, &index, err));
+        FZ_TRY(fz_pq_column_index_decode(&job->group->arena, pieces[FZ_PC_COLUMN_INDEX].bytes,
+                                         pieces[FZ_PC_COLUMN_INDEX].len, &index, err));
         out->index.has_columns = index.n_pages == out->index.offsets.n_pages && out->meta.statistics.has_min;
         out->index.columns = index;
     }
@@ -492,16 +524,51 @@ static enum fz_code copy_leaf(struct job *job, const struct fz_pw_leaf *leaf, si
     }
     FZ_TRY(fz_pw_range_check(&out->range, err));
     out->nulls = from->statistics.null_count > 0 ? from->statistics.null_count : 0;
+    if (job->copy->counts != NULL) {
+        job->copy->counts->chunks_copied++;
+        job->copy->counts->pages_copied += (int64_t)pages.n;
+        job->copy->counts->bytes_copied += (int64_t)pages.size;
+    }
+out:
+    fz_pc_pages_dispose(&pages);
+    return rc;
+}
+
+// Copies or patches what is below a field.
+static enum fz_code copy_node(struct fz_pc_job *job, struct fz_parquet_encoder *encoder, const struct fz_pw_node *node,
+                              size_t field, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_parquet_patch *patch = job->copy->patch;
+    if (node->kind == FZ_PW_LEAF && is_touched(patch, field)) {
+        const struct fz_column *values = patch->n_rows > 0 && patch->assigned[field] ? &patch->values[field] : NULL;
+        return fz_pc_patch_leaf(job, encoder, node->leaf, values, err);
+    }
+    if (node->kind == FZ_PW_LEAF) {
+        return copy_leaf(job, &encoder->leaves[node->leaf], node->leaf, err);
+    }
+    for (size_t i = 0; i < node->n_children; i++) {
+        FZ_TRY(copy_node(job, encoder, &node->children[i], field, err));
+    }
 out:
     return rc;
+}
+
+static void count_encoded(const struct fz_pc_job *job) {
+    for (size_t i = 0; job->copy->counts != NULL && i < job->group->n_chunks; i++) {
+        if (job->sources[i] == NULL) {
+            job->copy->counts->chunks_encoded++;
+            job->copy->counts->pages_encoded += (int64_t)job->group->chunks[i].index.offsets.n_pages;
+        }
+    }
 }
 
 enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy,
                                    const uint8_t *fields, struct fz_cancel *cancel, struct fz_parquet_group **out,
                                    struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct job job = {.copy = copy, .cancel = cancel, .n_pieces = 3 * encoder->n_leaves};
+    struct fz_pc_job job = {.copy = copy, .cancel = cancel, .n_pieces = FZ_PC_PIECES * encoder->n_leaves};
     int64_t rows = copy->file->meta.row_groups[copy->row_group].num_rows;
+    rows -= copy->patch != NULL ? (int64_t)copy->patch->n_gone : 0;
     *out = NULL;
     job.sources = fz_calloc(encoder->n_leaves, sizeof *job.sources);
     job.pieces = fz_calloc(job.n_pieces, sizeof *job.pieces);
@@ -513,8 +580,10 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
     bool all = true;
     for (size_t i = 0; i < encoder->n_roots; i++) {
         const struct fz_pw_node *root = &encoder->roots[i];
-        all &= fields[root->column_ix] != 0;
-        if (fields[root->column_ix] && !can_copy(&v, root, fz_pqr_child_by_id(&copy->file->root, root->field_id))) {
+        size_t field = root->column_ix;
+        all &= fields[field] != 0;
+        if (fields[field] && (!can_copy(&v, root, fz_pqr_child_by_id(&copy->file->root, root->field_id)) ||
+                              (is_touched(copy->patch, field) && !can_patch(&v, root)))) {
             rc = fz_fail(err, FZ_BUG, "column %s cannot be copied", root->name);
             goto out;
         }
@@ -529,7 +598,7 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
         }
         job.group->rows = rows;
     }
-    if (job.group == NULL || job.group->rows != rows) {
+    if (job.group == NULL || job.group->rows != rows || rows <= 0) {
         rc = fz_fail(err, FZ_BUG, "%s: %lld rows were encoded for a row group of %lld that is copied",
                      copy->file->location, (long long)(job.group != NULL ? job.group->rows : 0), (long long)rows);
         goto out;
@@ -540,11 +609,12 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
         }
     }
     FZ_TRY(read_pieces(&job, cancel, err));
-    for (size_t i = 0; i < encoder->n_leaves; i++) {
-        if (job.sources[i] != NULL) {
-            FZ_TRY(copy_leaf(&job, &encoder->leaves[i], i, err));
+    for (size_t i = 0; i < encoder->n_roots; i++) {
+        if (fields[encoder->roots[i].column_ix]) {
+            FZ_TRY(copy_node(&job, encoder, &encoder->roots[i], encoder->roots[i].column_ix, err));
         }
     }
+    count_encoded(&job);
     *out = job.group;
     job.group = NULL;
 out:

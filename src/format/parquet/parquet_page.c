@@ -430,3 +430,14 @@ enum fz_code fz_pqr_page_next(struct fz_pqr_leaf *leaf, struct fz_err *err) {
     }
     return rc;
 }
+
+enum fz_code fz_pqr_page_open(struct fz_pqr_leaf *leaf, const uint8_t *page, size_t len, int64_t offset,
+                              struct fz_err *err) {
+    leaf->pos = page;
+    leaf->end = page + len;
+    leaf->offset = offset;
+    leaf->chunk_left = INT64_MAX / 2; // the caller knows how many values there are
+    leaf->page_left = 0;
+    leaf->done = false;
+    return read_page(leaf, err);
+}

@@ -185,6 +185,9 @@ void fz_pqr_leaf_release(struct fz_pqr_leaf *leaf); // the blocks of the batch b
 void fz_pqr_leaf_dispose(struct fz_pqr_leaf *leaf);
 // Makes sure there is a page with levels left; sets `done` at the end of the chunk.
 enum fz_code fz_pqr_page_next(struct fz_pqr_leaf *leaf, struct fz_err *err);
+// Makes one page, header and body of `len` bytes with slack behind, the page at hand: a dictionary page, or a data page of a flat column.
+enum fz_code fz_pqr_page_open(struct fz_pqr_leaf *leaf, const uint8_t *page, size_t len, int64_t offset,
+                              struct fz_err *err);
 // Decodes a whole PLAIN buffer of `n` values (dictionary).
 enum fz_code fz_pqr_values_plain(struct fz_pqr_leaf *leaf, size_t n, void *dst, struct fz_err *err);
 // Next `n` values that are not NULL of the page at hand.
