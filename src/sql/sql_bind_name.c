@@ -114,6 +114,26 @@ enum fz_code fz_bind_field(fz_binder *b, const struct fz_expr *base, const char 
     return b->err ? b->err->code : FZ_SCHEMA_MISMATCH;
 }
 
+struct fz_ast_expr *fz_bind_keyword(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e) {
+    struct fz_sql_scope here = *s; // neither columns of an outer query nor aliases to the left come before the function
+    struct fz_err ignored = FZ_ERR_INIT;
+    struct fz_err *saved = b->err;
+    const struct fz_expr *column = NULL;
+    here.outer = NULL;
+    here.aliases = here.aliases == FZ_ALIAS_AFTER ? FZ_ALIAS_NONE : here.aliases;
+    b->err = &ignored;
+    enum fz_code rc = fz_bind_resolve_name(b, &here, &e->name, true, &column);
+    b->err = saved;
+    if (rc != FZ_OK || column != NULL) {
+        return NULL;
+    }
+    struct fz_ast_expr *call = fz_arena_memdup(b->arena, e, sizeof *e);
+    if (call != NULL) {
+        call->kind = FZ_AST_CALL;
+    }
+    return call;
+}
+
 // Does the qualifier parts[0..k) mean this column's relation? k = 1: alias or table name; more: tail of ice.db.t.
 static bool qualifier_fits(const struct fz_sql_col *c, const struct fz_ast_name *name, size_t k) {
     if (k == 1) {
@@ -420,6 +440,9 @@ static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
         fz_buf_putc(&lower, (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p));
     }
     const char *shown = lower.ptr ? lower.ptr : "";
+    if (strcmp(shown, "user") == 0 || strcmp(shown, "session_user") == 0) {
+        shown = "current_user";
+    }
     if (strcmp(shown, "if") == 0) {
         fz_buf_puts(out, "(IF(");
         name_list(b, s, e->args, e->n_args, out, depth);
@@ -472,9 +495,15 @@ static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
     case FZ_AST_LITERAL:
         name_literal(e->literal, out);
         return;
-    case FZ_AST_NAME:
-        name_name(b, s, &e->name, out);
+    case FZ_AST_NAME: {
+        const struct fz_ast_expr *call = e->text != NULL ? fz_bind_keyword(b, s, e) : NULL;
+        if (call != NULL) {
+            name_call(b, s, call, out, depth);
+        } else {
+            name_name(b, s, &e->name, out);
+        }
         return;
+    }
     case FZ_AST_STAR:
         fz_buf_putc(out, '*');
         return;
@@ -579,7 +608,7 @@ static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
             fz_buf_putc(out, '\'');
             return;
         }
-        if (e->args[0]->kind == FZ_AST_NAME && depth == 1) {
+        if (e->args[0]->kind == FZ_AST_NAME && e->args[0]->text == NULL && depth == 1) {
             name_name(b, s, &e->args[0]->name, out);
             return;
         }
@@ -642,7 +671,7 @@ static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
 }
 
 const char *fz_bind_output_name(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e) {
-    if (e->kind == FZ_AST_NAME) { // `a.b.c`: the last part, as written
+    if (e->kind == FZ_AST_NAME && (e->text == NULL || fz_bind_keyword(b, s, e) == NULL)) { // `a.b.c`: the last part
         return e->name.parts[e->name.n - 1];
     }
     struct fz_buf buf = {0};

@@ -366,15 +366,14 @@ struct fz_ast_expr *fz_sql_special_call(struct sql_parser *p) {
         return NULL;
     }
     if (!fz_sql_is(p, 1, "(")) {
+        // Functions without parentheses, unless there is a column of this name: the binder decides (fz_bind_keyword).
         static const char *const bare[] = {"CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_USER",
                                            "SESSION_USER", "LOCALTIMESTAMP",    "USER"};
-        static const char *const names[] = {"current_date", "current_timestamp", "current_time", "current_user",
-                                            "session_user", "localtimestamp",    "user"};
         for (size_t i = 0; i < sizeof bare / sizeof bare[0]; i++) {
             if (fz_sql_is(p, 0, bare[i])) {
                 struct fz_pos pos = fz_sql_pos(p);
-                p->at++;
-                struct fz_ast_expr *e = new_call(p, names[i], pos);
+                struct fz_ast_expr *e = fz_sql_expr_new(p, FZ_AST_NAME, pos);
+                e->name = builtin(p, fz_sql_ident(p), pos);
                 e->text = "KEYWORD";
                 return e;
             }
