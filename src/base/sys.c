@@ -168,8 +168,14 @@ int64_t fz_machine_memory_bytes(void) {
 }
 
 int fz_machine_cores(void) {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : (int)n;
+    static _Atomic int known; // asking costs reading a file
+    int n = atomic_load_explicit(&known, memory_order_relaxed);
+    if (n == 0) {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        n = online < 1 ? 1 : (int)online;
+        atomic_store_explicit(&known, n, memory_order_relaxed);
+    }
+    return n;
 }
 
 void fz_fail_point_hit(const char *name) {

@@ -1,8 +1,9 @@
 // Implementation of change/table_writer.h: rows are routed to one open Parquet file per partition (fan-out). The map of partitions
 // has one lock, each partition its own. Encoding needs neither: a partition has lanes, encoders of a row group that one thread at a
 // time fills; the partition's lock is held only to pick a lane and to put a complete row group into the file. Threads keep to their
-// lanes, so row groups hold rows that came together. Memory is bounded by closing the partition that was not used for the longest
-// time when too many are open.
+// lanes, so row groups hold rows that came together. Memory is bounded in two ways: when all lanes together hold too much, one that
+// holds more than its share ends its row group early; and when too many partitions are open, the one that was not used for the
+// longest time is closed.
 #include "change/table_writer.h"
 
 #include <inttypes.h>
@@ -37,6 +38,7 @@ struct lane {
     pthread_t last_user;
     bool busy;
     int64_t bytes; // of the row group being built, as of its last rows
+    int64_t memory; // of the encoder, as of its last rows
 };
 
 struct open_partition {
@@ -69,6 +71,9 @@ struct fz_table_writer {
     int32_t sort_order_id;
     _Atomic int64_t clock, file_counter;
     _Atomic int open_writers;
+    _Atomic int64_t held_bytes, n_encoders; // of all lanes
+    int64_t memory_bytes; // lanes end row groups early above it
+    struct fz_parquet_pool *pool;
     int max_open_writers;
     struct fz_cancel *cancel;
     struct fz_progress *progress;
@@ -88,8 +93,8 @@ enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, 
     w->spec = fz_metadata_spec(w->metadata, w->metadata->default_spec_id);
     w->cancel = options->cancel;
     w->progress = options->progress;
-    int64_t fit =
-        (options->memory_bytes > 0 ? options->memory_bytes : fz_machine_memory_bytes() / 8) / OPEN_WRITER_BYTES;
+    w->memory_bytes = options->memory_bytes > 0 ? options->memory_bytes : fz_machine_memory_bytes() / 8;
+    int64_t fit = w->memory_bytes / OPEN_WRITER_BYTES;
     w->max_open_writers = fit < LEAST_OPEN_WRITERS  ? LEAST_OPEN_WRITERS
                           : fit > MOST_OPEN_WRITERS ? MOST_OPEN_WRITERS
                                                     : (int)fit;
@@ -118,6 +123,7 @@ enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, 
         w->fields[n + 1] = (struct fz_field){
             .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
     }
+    FZ_TRY(fz_parquet_pool_new(&w->pool, err));
     FZ_TRY(fz_file_options_for_data(w->metadata, w->schema, &w->arena, &w->options, err));
     *out = w;
     w = NULL;
@@ -235,6 +241,7 @@ static struct fz_parquet_write write_options(const struct fz_table_writer *w) {
     struct fz_parquet_write write = w->options.parquet;
     write.fields = w->fields;
     write.n_fields = w->n_fields;
+    write.pool = w->pool;
     return write;
 }
 
@@ -275,6 +282,37 @@ out:
     return rc;
 }
 
+static void note_memory(struct fz_table_writer *w, struct lane *lane) {
+    int64_t memory = lane->encoder != NULL ? fz_parquet_encoder_memory(lane->encoder) : 0;
+    atomic_fetch_add(&w->held_bytes, memory - lane->memory);
+    lane->memory = memory;
+}
+
+static enum fz_code open_encoder(struct fz_table_writer *w, struct lane *lane, struct fz_err *err) {
+    struct fz_parquet_write write = write_options(w);
+    enum fz_code rc = fz_parquet_encoder_open(&write, &lane->encoder, err);
+    if (rc == FZ_OK) {
+        atomic_fetch_add(&w->n_encoders, 1);
+    }
+    return rc;
+}
+
+static void free_encoder(struct fz_table_writer *w, struct lane *lane) {
+    if (lane->encoder != NULL) {
+        fz_parquet_encoder_free(lane->encoder);
+        lane->encoder = NULL;
+        lane->bytes = 0;
+        note_memory(w, lane);
+        atomic_fetch_sub(&w->n_encoders, 1);
+    }
+}
+
+// All lanes together hold too much, and this one not less than the others.
+static bool is_too_large(struct fz_table_writer *w, const struct lane *lane) {
+    int64_t held = atomic_load(&w->held_bytes);
+    return held > w->memory_bytes && lane->memory >= held / (atomic_load(&w->n_encoders) + 1);
+}
+
 static void mark_open(struct fz_table_writer *w, struct open_partition *p, bool is_open) {
     if (p->is_open != is_open) {
         p->is_open = is_open;
@@ -295,9 +333,7 @@ static enum fz_code close_file(struct fz_table_writer *w, struct open_partition 
             continue;
         }
         FZ_TRY(fz_parquet_encoder_finish(p->lanes[i].encoder, &group, err));
-        fz_parquet_encoder_free(p->lanes[i].encoder); // its memory may be wanted elsewhere
-        p->lanes[i].encoder = NULL;
-        p->lanes[i].bytes = 0;
+        free_encoder(w, &p->lanes[i]); // its memory may be wanted elsewhere
         if (group != NULL) {
             FZ_TRY(put_group(w, p, group, err));
         }
@@ -405,20 +441,22 @@ static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *
         struct fz_parquet_group *group = NULL;
         size_t now = 0;
         pthread_mutex_unlock(&p->lock);
-        if (lane->encoder == NULL) {
-            struct fz_parquet_write write = write_options(w);
-            rc = fz_parquet_encoder_open(&write, &lane->encoder, err);
-        }
+        rc = lane->encoder == NULL ? open_encoder(w, lane, err) : FZ_OK;
         if (rc == FZ_OK) {
             rc = fz_parquet_encoder_append(lane->encoder, batch, done, selection ? selection + done : NULL, n - done,
                                            &now, err);
         }
-        if (rc == FZ_OK && fz_parquet_encoder_is_full(lane->encoder)) {
-            rc = fz_parquet_encoder_finish(lane->encoder, &group, err);
+        if (rc == FZ_OK) {
+            note_memory(w, lane);
+            bool full = fz_parquet_encoder_is_full(lane->encoder), too_large = !full && is_too_large(w, lane);
+            rc = full || too_large ? fz_parquet_encoder_finish(lane->encoder, &group, err) : FZ_OK;
+            lane->bytes = rc == FZ_OK ? fz_parquet_encoder_bytes(lane->encoder) : 0;
+            if (too_large) {
+                free_encoder(w, lane);
+            }
         }
         pthread_mutex_lock(&p->lock);
         done += now;
-        lane->bytes = rc == FZ_OK ? fz_parquet_encoder_bytes(lane->encoder) : 0;
         if (group != NULL) {
             rc = put_group(w, p, group, err);
         }
@@ -758,7 +796,7 @@ void fz_table_writer_free(struct fz_table_writer *w) {
     for (struct fz_map_entry *e = NULL; (e = fz_map_next(&w->partitions, e)) != NULL;) {
         struct open_partition *p = e->value.ptr;
         for (size_t i = 0; i < p->n_lanes; i++) {
-            fz_parquet_encoder_free(p->lanes[i].encoder);
+            free_encoder(w, &p->lanes[i]);
         }
         fz_parquet_writer_abort(p->parquet);
         fz_free(p->location);
@@ -773,6 +811,7 @@ void fz_table_writer_free(struct fz_table_writer *w) {
         c = next;
     }
     fz_map_dispose(&w->partitions);
+    fz_parquet_pool_free(w->pool);
     fz_arena_dispose(&w->arena);
     fz_metadata_unref(w->metadata);
     fz_store_unref(w->store);

@@ -11,7 +11,6 @@ void fz_parquet_encoder_free(struct fz_parquet_encoder *w) {
     if (w == NULL) {
         return;
     }
-    fz_pw_compressor_free(w);
     for (size_t i = 0; i < w->n_leaves; i++) {
         fz_pw_leaf_dispose(&w->leaves[i]);
     }
@@ -21,12 +20,7 @@ void fz_parquet_encoder_free(struct fz_parquet_encoder *w) {
     fz_free(w->roots);
     fz_free(w->leaves);
     fz_free(w->schema);
-    fz_free(w->present);
-    fz_free(w->widened);
-    fz_free(w->levels);
     fz_pw_scratch_dispose(&w->scratch);
-    fz_buf_dispose(&w->body);
-    fz_buf_dispose(&w->gather);
     fz_arena_dispose(&w->group_arena);
     fz_arena_dispose(&w->arena);
     fz_free(w);
@@ -49,6 +43,7 @@ enum fz_code fz_parquet_encoder_open(const struct fz_parquet_write *options, str
     w->codec = options->codec;
     w->level = options->level;
     w->encodings = options->encodings;
+    w->pool = options->pool;
     w->group_rows_max = or_default(options->row_group_rows, 100000);
     w->group_bytes_max = or_default(options->row_group_size_bytes, 128 << 20);
     w->page_rows_max = or_default(options->page_rows, 20000);
@@ -97,6 +92,16 @@ int64_t fz_parquet_encoder_bytes(const struct fz_parquet_encoder *w) {
         total += (int64_t)leaf->chunk.len + open_page + (leaf->dict_used ? (int64_t)leaf->dict.values.len : 0);
     }
     return total;
+}
+
+int64_t fz_parquet_encoder_memory(const struct fz_parquet_encoder *w) {
+    size_t total = w->group_arena.used_bytes;
+    for (size_t i = 0; i < w->n_leaves; i++) {
+        const struct fz_pw_leaf *leaf = &w->leaves[i];
+        total += leaf->chunk.cap + leaf->plain.cap + leaf->defs_cap + leaf->reps_cap + fz_pw_dict_memory(&leaf->dict) +
+                 leaf->indexes_cap * sizeof *leaf->indexes + leaf->bloom.cap * sizeof *leaf->bloom.hashes;
+    }
+    return (int64_t)total;
 }
 
 int64_t fz_parquet_encoder_rows(const struct fz_parquet_encoder *w) {
@@ -148,6 +153,7 @@ enum fz_code fz_parquet_encoder_append(struct fz_parquet_encoder *w, const struc
     if (w->broken) {
         return fz_fail(err, FZ_BUG, "rows appended to a Parquet row group after an error");
     }
+    fz_pw_scratch_take(w);
     while (*done < n && !fz_parquet_encoder_is_full(w)) {
         int64_t room = w->page_rows_max - w->page_rows;
         int64_t group_room = w->group_rows_max - w->group_rows;
@@ -158,6 +164,7 @@ enum fz_code fz_parquet_encoder_append(struct fz_parquet_encoder *w, const struc
         *done += m;
     }
 out:
+    fz_pw_scratch_give(w);
     w->broken |= rc != FZ_OK;
     return rc;
 }
@@ -193,11 +200,12 @@ enum fz_code fz_parquet_encoder_finish(struct fz_parquet_encoder *w, struct fz_p
         return FZ_NOMEM;
     }
     group->rows = w->group_rows;
-    for (size_t i = 0; i < w->n_leaves; i++) {
-        if (!w->leaves[i].left_out) {
-            FZ_TRY(fz_pw_leaf_finish(w, &w->leaves[i], &group->chunks[i], err));
-        }
+    fz_pw_scratch_take(w);
+    for (size_t i = 0; rc == FZ_OK && i < w->n_leaves; i++) {
+        rc = w->leaves[i].left_out ? FZ_OK : fz_pw_leaf_finish(w, &w->leaves[i], &group->chunks[i], err);
     }
+    fz_pw_scratch_give(w);
+    FZ_TRY(rc);
     group->arena = w->group_arena;
     w->group_arena = (struct fz_arena){0};
     w->group_rows = w->page_rows = 0;

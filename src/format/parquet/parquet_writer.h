@@ -31,12 +31,18 @@ enum fz_parquet_encodings {
     FZ_ENCODINGS_PLAIN, // for readers that know no other
     FZ_ENCODINGS_ALL, // also BYTE_STREAM_SPLIT for floating point numbers where smaller
 };
+// Scratch that encoders with the same options share; any number of threads.
+struct fz_parquet_pool;
+enum fz_code fz_parquet_pool_new(struct fz_parquet_pool **out, struct fz_err *err);
+void fz_parquet_pool_free(struct fz_parquet_pool *pool); // after the encoders
+
 struct fz_parquet_write {
     const struct fz_field *fields; // top level, in file order
     size_t n_fields;
     enum fz_pq_codec codec;
     int level; // -1 default
     enum fz_parquet_encodings encodings;
+    struct fz_parquet_pool *pool; // may be NULL
     int64_t row_group_rows; // cut after this many rows, 0 = default (about 100,000)
     int64_t row_group_size_bytes; // or this many bytes
     int64_t page_rows, page_size_bytes, dict_size_bytes; // 0 = defaults 20,000 / 1 MB / 2 MB
@@ -80,6 +86,7 @@ enum fz_code fz_parquet_encoder_append(struct fz_parquet_encoder *encoder, const
                                        const uint32_t *selection, size_t n, size_t *done, struct fz_err *err);
 bool fz_parquet_encoder_is_full(const struct fz_parquet_encoder *encoder);
 int64_t fz_parquet_encoder_rows(const struct fz_parquet_encoder *encoder);
+int64_t fz_parquet_encoder_memory(const struct fz_parquet_encoder *encoder); // what it holds, without scratch
 int64_t fz_parquet_encoder_bytes(const struct fz_parquet_encoder *encoder); // estimate
 enum fz_code fz_parquet_encoder_finish(struct fz_parquet_encoder *encoder, struct fz_parquet_group **out,
                                        struct fz_err *err);

@@ -173,15 +173,15 @@ static enum fz_code append_values(struct fz_parquet_encoder *w, struct fz_pw_lea
     for (size_t at = 0; at < n; at += BLOCK) {
         size_t m = n - at < BLOCK ? n - at : BLOCK;
         size_t fixed_width = leaf->kind >= FZ_PW_DECIMAL128 && leaf->kind != FZ_PW_BYTES ? leaf->width : 0;
-        fz_buf_clear(&w->gather);
-        if (!fz_buf_reserve(&w->gather, m * (16 + fixed_width))) {
-            return fz_buf_check(&w->gather, err);
+        fz_buf_clear(&w->scratch.gather);
+        if (!fz_buf_reserve(&w->scratch.gather, m * (16 + fixed_width))) {
+            return fz_buf_check(&w->scratch.gather, err);
         }
-        const void *values = gather(leaf->kind, column, from + at, rows == NULL ? NULL : rows + at, m, w->gather.ptr);
+        const void *values = gather(leaf->kind, column, from + at, rows == NULL ? NULL : rows + at, m, w->scratch.gather.ptr);
         if (leaf->kind != FZ_PW_BYTES) { // text: in encode
             fz_pw_range_add(&leaf->page_range, leaf->kind, values, m, &leaf->chunk_nans);
         }
-        uint8_t *bytes = (uint8_t *)w->gather.ptr + m * 16;
+        uint8_t *bytes = (uint8_t *)w->scratch.gather.ptr + m * 16;
         if (leaf->kind == FZ_PW_FIXED) {
             FZ_TRY(fixed_to_bytes(leaf, values, m, bytes, err));
             values = bytes;
@@ -223,11 +223,11 @@ static size_t row_of(size_t from, const uint32_t *selection, size_t i) {
     return selection == NULL ? from + i : selection[i];
 }
 
-// Levels into w->levels and the rows that are there into w->present; returns how many are there.
+// Levels into w->scratch.levels and the rows that are there into w->scratch.present; returns how many are there.
 static size_t split_nulls(struct fz_parquet_encoder *w, const struct fz_column *column, size_t from,
                           const uint32_t *selection, size_t n) {
-    uint32_t *present = w->present;
-    uint8_t *levels = w->levels;
+    uint32_t *present = w->scratch.present;
+    uint8_t *levels = w->scratch.levels;
     const uint64_t *validity = column->validity;
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
@@ -244,15 +244,15 @@ static enum fz_code flat_block(struct fz_parquet_encoder *w, struct fz_pw_leaf *
                                size_t from, const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (column->validity != NULL) {
-        FZ_TRY(fz_grow((void **)&w->present, &w->present_cap, n + 1, sizeof *w->present, err));
-        FZ_TRY(fz_grow((void **)&w->levels, &w->levels_cap, n, 1, err));
+        FZ_TRY(fz_grow((void **)&w->scratch.present, &w->scratch.present_cap, n + 1, sizeof *w->scratch.present, err));
+        FZ_TRY(fz_grow((void **)&w->scratch.levels, &w->scratch.levels_cap, n, 1, err));
         size_t k = split_nulls(w, column, from, selection, n);
         if (k < n) {
             if (leaf->required) {
                 return fz_pw_fail_null(leaf->name, err);
             }
-            FZ_TRY(append_defs(leaf, w->levels, n, err));
-            FZ_TRY(append_values(w, leaf, column, 0, w->present, k, err));
+            FZ_TRY(append_defs(leaf, w->scratch.levels, n, err));
+            FZ_TRY(append_values(w, leaf, column, 0, w->scratch.present, k, err));
             leaf->page_rows += (int64_t)n;
             goto out;
         }
@@ -310,30 +310,30 @@ static enum fz_code slots_block(struct fz_parquet_encoder *w, struct fz_pw_leaf 
                                 const uint32_t *slot_rows, const uint8_t *slot_defs, const uint8_t *slot_reps, size_t n,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    FZ_TRY(fz_grow((void **)&w->present, &w->present_cap, n + 1, sizeof *w->present, err));
-    FZ_TRY(fz_grow((void **)&w->levels, &w->levels_cap, n, 1, err));
+    FZ_TRY(fz_grow((void **)&w->scratch.present, &w->scratch.present_cap, n + 1, sizeof *w->scratch.present, err));
+    FZ_TRY(fz_grow((void **)&w->scratch.levels, &w->scratch.levels_cap, n, 1, err));
     size_t k = 0, rows = 0;
     uint8_t absent = (uint8_t)(leaf->max_def - 1);
     for (size_t i = 0; i < n; i++) {
         uint32_t row = slot_rows[i];
         rows += slot_reps[i] == 0;
         if (row == FZ_PW_NO_ROW) {
-            w->levels[i] = slot_defs[i];
+            w->scratch.levels[i] = slot_defs[i];
         } else if (fz_column_is_valid(column, row)) {
-            w->levels[i] = leaf->max_def;
-            w->present[k++] = row;
+            w->scratch.levels[i] = leaf->max_def;
+            w->scratch.present[k++] = row;
         } else if (leaf->required) {
             return fz_pw_fail_null(leaf->name, err);
         } else {
-            w->levels[i] = absent;
+            w->scratch.levels[i] = absent;
         }
     }
     if (leaf->max_rep > 0) {
         FZ_TRY(fz_grow((void **)&leaf->reps, &leaf->reps_cap, leaf->n_levels + n, 1, err));
         memcpy(leaf->reps + leaf->n_levels, slot_reps, n);
     }
-    FZ_TRY(append_defs(leaf, k == n ? NULL : w->levels, n, err));
-    FZ_TRY(append_values(w, leaf, column, 0, w->present, k, err));
+    FZ_TRY(append_defs(leaf, k == n ? NULL : w->scratch.levels, n, err));
+    FZ_TRY(append_values(w, leaf, column, 0, w->scratch.present, k, err));
     leaf->page_rows += (int64_t)rows;
 out:
     return rc;

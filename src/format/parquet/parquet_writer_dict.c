@@ -29,6 +29,10 @@ static size_t slot_size(const struct fz_pw_dict *dict) {
     return dict->width == 8 ? sizeof(struct slot64) : sizeof(struct slot32);
 }
 
+size_t fz_pw_dict_memory(const struct fz_pw_dict *dict) {
+    return dict->values.cap + dict->spans_cap * sizeof *dict->spans + dict->n_slots * slot_size(dict);
+}
+
 void fz_pw_dict_clear(struct fz_pw_dict *dict) {
     fz_buf_clear(&dict->values);
     dict->n = 0;

@@ -225,14 +225,6 @@ out:
     return rc;
 }
 
-void fz_pw_scratch_dispose(struct fz_pw_scratch *scratch) {
-    fz_buf_dispose(&scratch->numbers);
-    fz_buf_dispose(&scratch->suffixes);
-    fz_buf_dispose(&scratch->bytes);
-    fz_buf_dispose(&scratch->trial);
-    fz_buf_dispose(&scratch->compressed);
-}
-
 // ---- choosing ------------------------------------------------------------------------------------------------------------
 
 struct candidate {

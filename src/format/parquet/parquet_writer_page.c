@@ -14,29 +14,24 @@ size_t fz_pw_leaf_page_bytes(const struct fz_pw_leaf *leaf) {
     return leaf->use_dict ? 2 * leaf->n_present : leaf->plain.len;
 }
 
-void fz_pw_compressor_free(struct fz_parquet_encoder *w) {
-    ZSTD_freeCCtx(w->compressor);
-    w->compressor = NULL;
-}
-
 // Appends the compressed bytes. zstd keeps one context per writer: making one costs more than compressing a page.
 enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
                             struct fz_err *err) {
     if (w->codec != FZ_PQ_ZSTD) {
         return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
     }
-    if (w->compressor == NULL) {
-        w->compressor = ZSTD_createCCtx();
-        if (w->compressor == NULL) {
+    if (w->scratch.compressor == NULL) {
+        w->scratch.compressor = ZSTD_createCCtx();
+        if (w->scratch.compressor == NULL) {
             return fz_fail_nomem(err, len);
         }
-        ZSTD_CCtx_setParameter(w->compressor, ZSTD_c_compressionLevel, w->level == -1 ? ZSTD_CLEVEL_DEFAULT : w->level);
+        ZSTD_CCtx_setParameter(w->scratch.compressor, ZSTD_c_compressionLevel, w->level == -1 ? ZSTD_CLEVEL_DEFAULT : w->level);
     }
     size_t bound = ZSTD_compressBound(len);
     if (!fz_buf_reserve(out, bound)) {
         return fz_buf_check(out, err);
     }
-    size_t n = ZSTD_compress2(w->compressor, out->ptr + out->len, bound, data, len);
+    size_t n = ZSTD_compress2(w->scratch.compressor, out->ptr + out->len, bound, data, len);
     if (ZSTD_isError(n)) {
         return fz_fail(err, FZ_BUG, "zstd refuses to compress a page: %s", ZSTD_getErrorName(n));
     }
@@ -83,7 +78,7 @@ enum fz_code fz_pw_leaf_start(struct fz_parquet_encoder *w, struct fz_pw_leaf *l
 
 static enum fz_code append_levels(struct fz_parquet_encoder *w, const uint8_t *levels, uint8_t uniform, size_t n,
                                   uint8_t max, struct fz_err *err) {
-    struct fz_buf *body = &w->body;
+    struct fz_buf *body = &w->scratch.body;
     size_t at = body->len;
     uint32_t length = 0;
     fz_buf_append(body, &length, 4);
@@ -91,14 +86,14 @@ static enum fz_code append_levels(struct fz_parquet_encoder *w, const uint8_t *l
     if (levels == NULL) {
         fz_pw_rle_run(body, uniform, n, width);
     } else {
-        enum fz_code rc = fz_grow((void **)&w->widened, &w->widened_cap, n, sizeof *w->widened, err);
+        enum fz_code rc = fz_grow((void **)&w->scratch.widened, &w->scratch.widened_cap, n, sizeof *w->scratch.widened, err);
         if (rc != FZ_OK) {
             return rc;
         }
         for (size_t i = 0; i < n; i++) {
-            w->widened[i] = levels[i];
+            w->scratch.widened[i] = levels[i];
         }
-        fz_pw_rle_append(body, w->widened, n, width);
+        fz_pw_rle_append(body, w->scratch.widened, n, width);
     }
     if (!body->failed) {
         length = (uint32_t)(body->len - at - 4);
@@ -144,26 +139,26 @@ static enum fz_code append_values(struct fz_parquet_encoder *w, struct fz_pw_lea
     }
     *encoding = leaf->n_present > 0 ? leaf->encoding : FZ_PQ_PLAIN;
     if (leaf->kind == FZ_PW_BOOL) {
-        append_booleans(&w->body, &leaf->plain);
+        append_booleans(&w->scratch.body, &leaf->plain);
         goto out;
     }
-    size_t before = w->body.len;
+    size_t before = w->scratch.body.len;
     FZ_TRY(fz_pw_encode_values(&w->scratch, *encoding, leaf->width, leaf->plain.ptr, leaf->plain.len, leaf->n_present,
-                               &w->body, err));
-    if (w->body.len - before > leaf->plain.len) { // not what the sample promised
-        w->body.len = before;
+                               &w->scratch.body, err));
+    if (w->scratch.body.len - before > leaf->plain.len) { // not what the sample promised
+        w->scratch.body.len = before;
         *encoding = FZ_PQ_PLAIN;
-        fz_buf_append(&w->body, leaf->plain.ptr, leaf->plain.len);
+        fz_buf_append(&w->scratch.body, leaf->plain.ptr, leaf->plain.len);
     }
 out:
     return rc;
 }
 
-// Levels and values into w->body; *encoding says how the values lie.
+// Levels and values into w->scratch.body; *encoding says how the values lie.
 static enum fz_code encode_body(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, int *encoding,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    fz_buf_clear(&w->body);
+    fz_buf_clear(&w->scratch.body);
     if (leaf->max_rep > 0) {
         FZ_TRY(append_levels(w, leaf->reps, 0, leaf->n_levels, leaf->max_rep, err));
     }
@@ -181,12 +176,12 @@ static enum fz_code encode_body(struct fz_parquet_encoder *w, struct fz_pw_leaf 
     if (leaf->use_dict && leaf->n_present > 0) {
         *encoding = FZ_PQ_RLE_DICTIONARY;
         leaf->dict_used = true;
-        fz_buf_putc(&w->body, (char)width);
-        fz_pw_rle_append(&w->body, leaf->indexes, leaf->n_present, width);
+        fz_buf_putc(&w->scratch.body, (char)width);
+        fz_pw_rle_append(&w->scratch.body, leaf->indexes, leaf->n_present, width);
     } else {
         FZ_TRY(append_values(w, leaf, encoding, err));
     }
-    rc = fz_buf_check(&w->body, err);
+    rc = fz_buf_check(&w->scratch.body, err);
 out:
     return rc;
 }
@@ -284,7 +279,7 @@ enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *lea
     int64_t size = 0, raw = 0, offset = (int64_t)leaf->chunk.len;
     FZ_TRY(encode_body(w, leaf, &header.encoding, err));
     leaf->page_counts[header.encoding]++;
-    FZ_TRY(append_page(w, &header, w->body.ptr, w->body.len, &w->gather, &leaf->chunk, &size, &raw, leaf->name, err));
+    FZ_TRY(append_page(w, &header, w->scratch.body.ptr, w->scratch.body.len, &w->scratch.gather, &leaf->chunk, &size, &raw, leaf->name, err));
     FZ_TRY(add_page_entry(w, leaf, offset, size, err));
     leaf->chunk_uncompressed += raw;
     leaf->page_in += (int64_t)leaf->page_plain_bytes;
@@ -411,7 +406,7 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
                                            .encoding = FZ_PQ_PLAIN,
                                            .statistics = {.null_count = -1, .distinct_count = -1}};
         int64_t size = 0, raw = 0;
-        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->gather, &out->dictionary,
+        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->scratch.gather, &out->dictionary,
                            &size, &raw, leaf->name, err));
         meta->dictionary_page_offset = 0;
         leaf->chunk_uncompressed += raw;

@@ -166,9 +166,14 @@ struct fz_parquet_group {
     char *copied;
 };
 
-// Room in which values get their form.
+// Room in which values get their form; needed only while rows are appended or a row group is finished.
 struct fz_pw_scratch {
-    struct fz_buf numbers, suffixes, bytes, trial, compressed;
+    void *compressor; // ZSTD_CCtx
+    struct fz_buf numbers, suffixes, bytes, trial, compressed, body, gather;
+    uint32_t *present, *widened;
+    size_t present_cap, widened_cap;
+    uint8_t *levels;
+    size_t levels_cap;
 };
 
 struct fz_parquet_encoder {
@@ -187,14 +192,8 @@ struct fz_parquet_encoder {
     size_t n_schema, schema_cap;
     int64_t group_rows, page_rows;
     bool broken; // an append failed half-way
-    void *compressor; // ZSTD_CCtx
-    // scratch
+    struct fz_parquet_pool *pool; // where scratch comes from and goes to; NULL: it is the encoder's own
     struct fz_pw_scratch scratch;
-    struct fz_buf body, gather;
-    uint32_t *present, *widened;
-    size_t present_cap, widened_cap;
-    uint8_t *levels;
-    size_t levels_cap;
 };
 
 struct fz_pw_total { // of one leaf over the whole file
@@ -233,6 +232,7 @@ void fz_pw_node_dispose(struct fz_pw_node *node);
 // parquet_writer_dict.c: indexes of `n` values into out; returns how many were done, fewer when the dictionary is full (or nomem).
 size_t fz_pw_dict_add(struct fz_pw_dict *dict, const void *values, size_t n, uint32_t *out);
 void fz_pw_dict_clear(struct fz_pw_dict *dict); // keeps memory
+size_t fz_pw_dict_memory(const struct fz_pw_dict *dict);
 void fz_pw_dict_dispose(struct fz_pw_dict *dict);
 // Appends the PLAIN form of the values behind `indexes`.
 void fz_pw_dict_expand(const struct fz_pw_dict *dict, const uint32_t *indexes, size_t n, struct fz_buf *out);
@@ -277,7 +277,6 @@ enum fz_code fz_pw_leaf_start(struct fz_parquet_encoder *w, struct fz_pw_leaf *l
 enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_pw_chunk *out,
                                struct fz_err *err);
 void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf);
-void fz_pw_compressor_free(struct fz_parquet_encoder *w);
 enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
                             struct fz_err *err); // appends
 // parquet_writer_encoding.c
@@ -290,7 +289,10 @@ enum fz_code fz_pw_encoding_choose(struct fz_parquet_encoder *w, struct fz_pw_le
 // the dictionary.
 enum fz_code fz_pw_delta_beats(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, int width, bool *beats,
                                struct fz_err *err);
+// parquet_writer_scratch.c
 void fz_pw_scratch_dispose(struct fz_pw_scratch *scratch);
+void fz_pw_scratch_take(struct fz_parquet_encoder *w); // from the encoder's pool, if it has one; and back
+void fz_pw_scratch_give(struct fz_parquet_encoder *w);
 // parquet_encoder.c
 struct fz_parquet_group *fz_pw_group_new(size_t n_leaves, struct fz_err *err); // NULL: out of memory
 void fz_pw_group_drop_bytes(struct fz_parquet_group *group); // bytes and ranges; what the footer needs stays
