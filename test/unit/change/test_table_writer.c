@@ -318,12 +318,61 @@ static void threads_share_a_file(void **state) {
     drop_fixture(&f);
 }
 
+// Forty partitions filled round and round: with little memory their row groups end early, and no row is lost.
+static size_t row_groups_with(int64_t memory_bytes) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fixture f = {0};
+    create_table(&f, "2");
+    struct fz_table_writer *w;
+    struct fz_table_writer_options options = {
+        .store = f.store, .metadata = f.metadata, .operation_id = "op", .memory_bytes = memory_bytes};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, fz_metadata_current_schema(f.metadata)->type->fields, 3, FZ_BATCH_ROWS, &err),
+                  &err);
+    char texts[FZ_BATCH_ROWS][64];
+    for (int block = 0; block < 100; block++) {
+        for (size_t i = 0; i < FZ_BATCH_ROWS; i++) {
+            int64_t id = (int64_t)block * FZ_BATCH_ROWS + (int64_t)i;
+            ((int64_t *)batch.columns[0].data)[i] = id;
+            snprintf(texts[i], sizeof texts[i], "%016llx %016llx", (unsigned long long)id * 0x9E3779B97F4A7C15u,
+                     (unsigned long long)id * 0xC2B2AE3D27D4EB4Fu);
+            ((struct fz_string *)batch.columns[1].data)[i] = fz_string_of(texts[i], strlen(texts[i]));
+            ((int32_t *)batch.columns[2].data)[i] = (int32_t)(id % 40 * 31);
+        }
+        batch.n_rows = FZ_BATCH_ROWS;
+        FZ_OK_OR_FAIL(fz_table_writer_push(w, &batch, NULL, FZ_BATCH_ROWS, &err), &err);
+    }
+    struct fz_data_file *files;
+    size_t n_files, groups = 0;
+    int64_t rows = 0;
+    FZ_OK_OR_FAIL(fz_table_writer_finish(w, &f.arena, &files, &n_files, &err), &err);
+    assert_int_equal(n_files, 40);
+    for (size_t i = 0; i < n_files; i++) {
+        rows += files[i].record_count;
+        groups += files[i].n_split_offsets;
+    }
+    assert_int_equal(rows, 100 * FZ_BATCH_ROWS);
+    fz_table_writer_free(w);
+    fz_batch_dispose(&batch);
+    drop_fixture(&f);
+    return groups;
+}
+
+static void little_memory_ends_row_groups_early(void **state) {
+    (void)state;
+    assert_int_equal(row_groups_with(1 << 30), 40);
+    size_t groups = row_groups_with(4 << 20);
+    assert_true(groups > 60 && groups < 4000); // early, but not a row group a batch
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(rows_come_back_by_partition),
         FZ_TEST(abort_leaves_no_file),
         FZ_TEST(null_in_required_column),
         FZ_TEST(threads_share_a_file),
+        FZ_TEST(little_memory_ends_row_groups_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
