@@ -7,6 +7,7 @@ enum {
     BLOCK = 128, // values of a DELTA_BINARY_PACKED block, in four miniblocks: what every writer uses
     MINIBLOCK = 32,
     SAMPLE = 4096, // values that choose the form
+    SMALL_SAMPLE = 256, // of a short page, where more would cost as much as the page itself
     FEW = 64, // values of a page below which there is nothing to choose
     KEEP_GROUPS = 8, // row groups that keep the form
 };
@@ -263,6 +264,12 @@ static size_t candidates(const struct fz_parquet_encoder *w, const struct fz_pw_
     return n;
 }
 
+static size_t sample_of(const struct fz_pw_leaf *leaf) {
+    size_t n = leaf->n_present / 8;
+    n = n < SMALL_SAMPLE ? SMALL_SAMPLE : n > SAMPLE ? SAMPLE : n;
+    return n < leaf->n_present ? n : leaf->n_present;
+}
+
 // What the sample weighs in one form: its compressed bytes, and a little for each byte the compressor is handed.
 static enum fz_code weigh(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, int encoding, size_t n,
                           size_t plain_len, double *weight, struct fz_err *err) {
@@ -284,7 +291,7 @@ out:
 enum fz_code fz_pw_encoding_choose(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct candidate list[2];
-    size_t n = leaf->n_present < SAMPLE ? leaf->n_present : SAMPLE;
+    size_t n = sample_of(leaf);
     size_t n_list = candidates(w, leaf, list), len = n * leaf->width;
     if (n_list == 0 || leaf->n_present < FEW) {
         leaf->encoding = FZ_PQ_PLAIN;
@@ -309,7 +316,7 @@ enum fz_code fz_pw_encoding_choose(struct fz_parquet_encoder *w, struct fz_pw_le
             leaf->encoding = list[i].encoding;
         }
     }
-    leaf->encoding_groups = n == SAMPLE ? KEEP_GROUPS : 1;
+    leaf->encoding_groups = leaf->n_present >= SAMPLE ? KEEP_GROUPS : 1;
 out:
     return rc;
 }
@@ -318,7 +325,7 @@ enum fz_code fz_pw_delta_beats(struct fz_parquet_encoder *w, const struct fz_pw_
                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_scratch *s = &w->scratch;
-    size_t n = leaf->n_present < SAMPLE ? leaf->n_present : SAMPLE, weights[2];
+    size_t n = sample_of(leaf), weights[2];
     *beats = false;
     if (leaf->kind != FZ_PW_I32 && leaf->kind != FZ_PW_I64 && leaf->kind != FZ_PW_I16) {
         return FZ_OK;
