@@ -107,7 +107,11 @@ enum fz_code fz_sort_order_sql(struct fz_duck *duck, const struct fz_metadata *m
                          (f->transform.kind != FZ_TRANSFORM_BUCKET && i + 1 == order->n_fields);
         fz_buf_puts(out, i > 0 ? ", " : "");
         if (by_source) {
+            // DuckDB takes sorted columns back from the sort key, where -0.0 is 0.0: the key must not be the column itself.
+            bool floating = source->id == FZ_TYPE_FLOAT || source->id == FZ_TYPE_DOUBLE;
+            fz_buf_puts(out, floating ? "(1 * " : "");
             print_path(out, prefix, path, n);
+            fz_buf_puts(out, floating ? ")" : "");
         } else {
             char name[64];
             FZ_TRY(fz_transform_result_type(&f->transform, source, &result, err));

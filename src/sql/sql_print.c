@@ -139,16 +139,22 @@ static void print_ulp(struct fz_buf *out, int scale) {
     fz_buf_printf(out, "1'::DECIMAL(%d,%d)", scale, scale);
 }
 
+// The engine gives back sort keys with -0.0 as 0.0: keys are another expression.
+static enum fz_code print_key(struct fz_buf *out, const struct fz_expr *key, int depth, struct fz_err *err) {
+    bool floating = (key->type->id == FZ_TYPE_DOUBLE || key->type->id == FZ_TYPE_FLOAT) && key->kind != FZ_EXPR_LITERAL;
+    fz_buf_puts(out, floating ? "(1 * " : "");
+    FZ_RET(fz_print_expr(out, key, depth, err));
+    fz_buf_puts(out, floating ? ")" : "");
+    return FZ_OK;
+}
+
 static enum fz_code print_orders(struct fz_buf *out, const struct fz_sql_order *order, size_t n, bool ordinals,
-                                 bool distinct, int depth, struct fz_err *err) {
+                                 bool window, bool distinct, int depth, struct fz_err *err) {
     for (size_t i = 0; i < n; i++) {
         fz_buf_puts(out, i ? ", " : "");
         bool floating = order[i].expr->type->id == FZ_TYPE_DOUBLE || order[i].expr->type->id == FZ_TYPE_FLOAT;
-        if (floating && ordinals && !distinct && order[i].expr->kind != FZ_EXPR_LITERAL) {
-            // the engine gives back sort keys with -0.0 as 0.0: sort by another expression
-            fz_buf_puts(out, "(1 * ");
-            FZ_RET(fz_print_expr(out, order[i].expr, depth, err));
-            fz_buf_putc(out, ')');
+        if (floating && (ordinals || window) && !distinct && order[i].expr->kind != FZ_EXPR_LITERAL) {
+            FZ_RET(print_key(out, order[i].expr, depth, err));
         } else if (ordinals && order[i].ordinal > 0 && order[i].expr->type->n_fields == 0) {
             fz_buf_printf(out, "%d", order[i].ordinal);
         } else if (order[i].expr->type->n_fields > 0) { // NULL parts come first inside nested values
@@ -169,7 +175,7 @@ static enum fz_code print_orders(struct fz_buf *out, const struct fz_sql_order *
 }
 enum fz_code fz_print_order_list(struct fz_buf *out, const struct fz_sql_order *order, size_t n, bool distinct,
                                  int depth, struct fz_err *err) {
-    return print_orders(out, order, n, true, distinct, depth, err);
+    return print_orders(out, order, n, true, false, distinct, depth, err);
 }
 
 static enum fz_code print_frame_bound(struct fz_buf *out, const struct fz_sql_bound_frame *at, bool range, int depth,
@@ -192,11 +198,11 @@ static enum fz_code print_over(struct fz_buf *out, const struct fz_sql_window *w
     fz_buf_puts(out, " OVER (");
     for (size_t i = 0; i < w->n_partition_by; i++) {
         fz_buf_puts(out, i ? ", " : "PARTITION BY ");
-        FZ_RET(fz_print_expr(out, w->partition_by[i], depth, err));
+        FZ_RET(print_key(out, w->partition_by[i], depth, err));
     }
     if (w->n_order_by > 0) {
         fz_buf_puts(out, w->n_partition_by ? " ORDER BY " : "ORDER BY ");
-        FZ_RET(print_orders(out, w->order_by, w->n_order_by, false, false, depth, err));
+        FZ_RET(print_orders(out, w->order_by, w->n_order_by, false, true, false, depth, err));
     }
     if (w->has_frame) {
         fz_buf_puts(out, w->range ? " RANGE BETWEEN " : " ROWS BETWEEN ");
@@ -343,8 +349,8 @@ static enum fz_code expand_token(struct fz_buf *out, const char *k, size_t n, st
     } else if (IS("o")) {
         if (e->kind == FZ_EXPR_AGGREGATE && e->u.call.window != NULL && e->u.call.window->n_order_by > 0) {
             fz_buf_puts(out, " ORDER BY ");
-            return print_orders(out, e->u.call.window->order_by, e->u.call.window->n_order_by, false, false, c->depth,
-                                c->err);
+            return print_orders(out, e->u.call.window->order_by, e->u.call.window->n_order_by, false, false, false,
+                                c->depth, c->err);
         }
     } else if (n > 2 && k[0] == 'L' && k[1] == ':') {
         struct fz_buf body = {0};
