@@ -45,8 +45,8 @@ void text_add(struct text *t, const char *data, size_t len);
 void text_puts(struct text *t, const char *s);
 void text_free(struct text *t);
 bool text_read_file(struct text *t, FILE *in);
-void json_string(FILE *out, const char *s);
-void json_text(FILE *out, const char *s, size_t len); // may hold NUL characters
+void put_json_string(FILE *out, const char *s);
+void put_json_text(FILE *out, const char *s, size_t len); // may hold NUL characters
 
 // Output formats of a result.
 enum format { FORMAT_TABLE, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JSONL };
@@ -69,6 +69,7 @@ void progress_stop(void);
 int cmd_sql(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
 int protocol_test(struct common *c); // frazil sql --protocol=test, for the conformance runner
 
 #endif

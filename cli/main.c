@@ -11,6 +11,7 @@ static const struct {
     {"sql", cmd_sql, "run SQL on Iceberg tables: -e, -f, standard input or a prompt"},
     {"run", cmd_run, "run a CDC pipeline: a change stream into Iceberg tables"},
     {"check", cmd_check, "validate a pipeline without writing"},
+    {"inspect", cmd_inspect, "show what a Parquet, Avro, Puffin or metadata file holds"},
 };
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 

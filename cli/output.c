@@ -77,7 +77,7 @@ static void json_value(FILE *out, const char *type, const char *v, size_t len) {
     } else if (is_bare_json(type) || (number && strpbrk(v, "NI") == NULL)) {
         fputs(v, out);
     } else {
-        json_text(out, v, len);
+        put_json_text(out, v, len);
     }
 }
 
@@ -85,7 +85,7 @@ static void json_row(fz_result *r, const char *const *values, FILE *out) {
     fputc('{', out);
     for (size_t i = 0; i < fz_result_columns(r); i++) {
         fputs(i > 0 ? ", " : "", out);
-        json_string(out, fz_result_column_name(r, i));
+        put_json_string(out, fz_result_column_name(r, i));
         fputs(": ", out);
         json_value(out, fz_result_column_type(r, i), values[i], fz_result_text_length(r, i));
     }

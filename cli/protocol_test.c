@@ -56,11 +56,11 @@ static bool read_sql(const char *line, struct text *out) {
 
 static void answer_error(const fz_error *e) {
     fputs("{\"ok\": false, \"code\": ", stdout);
-    json_string(stdout, e->code_name);
+    put_json_string(stdout, e->code_name);
     fputs(", \"condition\": ", stdout);
-    json_string(stdout, e->condition);
+    put_json_string(stdout, e->condition);
     fputs(", \"message\": ", stdout);
-    json_string(stdout, e->message);
+    put_json_string(stdout, e->message);
     fputs("}\n", stdout);
 }
 
@@ -85,7 +85,7 @@ static void answer(fz_session *session, const char *sql) {
             if (values[i] == NULL) {
                 fputs("null", out);
             } else {
-                json_text(out, values[i], fz_result_text_length(r, i));
+                put_json_text(out, values[i], fz_result_text_length(r, i));
             }
         }
         fputc(']', out);
@@ -97,9 +97,9 @@ static void answer(fz_session *session, const char *sql) {
         fputs("{\"ok\": true, \"columns\": [", stdout);
         for (size_t i = 0; i < n_columns; i++) {
             fputs(i > 0 ? ", {\"name\": " : "{\"name\": ", stdout);
-            json_string(stdout, fz_result_column_name(r, i));
+            put_json_string(stdout, fz_result_column_name(r, i));
             fputs(", \"type\": ", stdout);
-            json_string(stdout, fz_result_column_type(r, i));
+            put_json_string(stdout, fz_result_column_type(r, i));
             fputc('}', stdout);
         }
         printf("], \"rows\": [%s]}\n", rows);

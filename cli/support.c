@@ -252,11 +252,11 @@ bool text_read_file(struct text *t, FILE *in) {
     return !ferror(in);
 }
 
-void json_string(FILE *out, const char *s) {
-    json_text(out, s, strlen(s));
+void put_json_string(FILE *out, const char *s) {
+    put_json_text(out, s, strlen(s));
 }
 
-void json_text(FILE *out, const char *s, size_t len) {
+void put_json_text(FILE *out, const char *s, size_t len) {
     fputc('"', out);
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)s[i];

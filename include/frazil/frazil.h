@@ -113,6 +113,13 @@ int fz_pipeline_run(fz_pipeline *pipeline, int once, void (*status)(void *ctx, c
                     fz_run_stats *out, fz_error *error);
 void fz_pipeline_close(fz_pipeline *pipeline);
 
+/* What a local file of a table is and holds: Parquet, Avro (manifests, manifest lists), Puffin, table metadata, version hint. `text` gets
+ * all of it in one call. Needs no session. */
+#define FZ_INSPECT_JSON 1 /* one JSON document */
+#define FZ_INSPECT_ALL 2 /* text: no list is cut */
+int fz_inspect(const char *path, int flags, void (*text)(void *ctx, const char *data, size_t len), void *ctx,
+               fz_error *error);
+
 #ifdef __cplusplus
 }
 #endif

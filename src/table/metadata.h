@@ -121,6 +121,9 @@ int64_t fz_metadata_property_i64(const struct fz_metadata *m, const char *key, i
 bool fz_metadata_property_bool(const struct fz_metadata *m, const char *key, bool fallback);
 const char *fz_snapshot_summary(const struct fz_snapshot *s, const char *key); // NULL when absent
 
+// A schema as the JSON text in manifests and data files ("iceberg.schema"); everything lands in `arena`.
+enum fz_code fz_schema_decode(struct fz_arena *arena, struct fz_str text, struct fz_schema *out, struct fz_err *err);
+
 // Schema helpers. Field lookup is over the whole tree.
 const struct fz_field *fz_schema_find(const struct fz_schema *schema, int32_t field_id);
 // "a.b.c", also "element"/"key"/"value"; case-insensitive unless exactly one field matches by case. NULL when absent.

@@ -262,6 +262,17 @@ static void print_type(struct fz_buf *out, const struct fz_type *type, struct fz
     }
 }
 
+enum fz_code fz_schema_decode(struct fz_arena *arena, struct fz_str text, struct fz_schema *out, struct fz_err *err) {
+    json_error_t problem;
+    json_t *json = json_loadb(text.ptr, text.len, 0, &problem);
+    if (json == NULL) {
+        return fz_fail(err, FZ_CORRUPT, "a schema is not valid JSON: %s", problem.text);
+    }
+    enum fz_code rc = fz_schema_from_json(arena, json, out, err);
+    json_decref(json);
+    return rc;
+}
+
 void fz_schema_to_json(struct fz_buf *out, const struct fz_schema *schema, struct fz_err *err) {
     fz_buf_printf(out, "{\"type\":\"struct\",\"schema-id\":%d,", schema->schema_id);
     if (schema->n_identifier_field_ids > 0) {

@@ -98,6 +98,70 @@ def suggestions():
     has(sql("SELECT ordr_id FROM db.orders", status=1), "UNRESOLVED_COLUMN", "`order_id`", "^")
     has(sql("SELECT * FROM dbx.orders", status=1), "TABLE_OR_VIEW_NOT_FOUND", "namespace")
 
+# ---- inspect
+
+def inspected(path):
+    rc, out, err = frazil("inspect", "--json", path)
+    assert rc == 0, err
+    return json.loads(out)
+
+@test
+def inspect_shows_every_file_of_a_table():
+    sql("CREATE TABLE db.t (id bigint NOT NULL, p int, s string) USING iceberg PARTITIONED BY (p) TBLPROPERTIES ('format-version'='3', 'write.delete.mode'='merge-on-read', 'k'='v');"
+        "INSERT INTO db.t VALUES (1, 7, 'a'), (2, 7, 'bb'), (3, 8, NULL); DELETE FROM db.t WHERE id = 2")
+    files = [f for f in glob.glob("frazil-warehouse/db/t/**/*", recursive=True) if os.path.isfile(f)]
+    kinds = {}
+    for f in files: kinds.setdefault(inspected(f)["kind"], []).append(f)
+    equal(sorted(kinds), ["Parquet", "Puffin", "manifest", "manifest list", "table metadata"])
+    newest = inspected(max(kinds["table metadata"], key=lambda f: inspected(f)["last_sequence_number"]))
+    equal((newest["format_version"], newest["last_sequence_number"], newest["next_row_id"], newest["last_column_id"]), (3, 2, 3, 3))
+    equal([(c["field_id"], c["column"], c["type"], c["required"]) for c in newest["schema"]], [(1, "id", "long", True), (2, "p", "int", False), (3, "s", "string", False)])
+    equal([s["fields"] for s in newest["partition_specs"]], [["1000: p = identity(p)"]])
+    equal([(s["operation"], s["sequence_number"], s["added-records"]) for s in newest["snapshots"]], [("append", 1, "3"), ("delete", 2, None)])
+    equal(newest["properties"]["k"], "v")
+    equal([(r["name"], r["type"], r["snapshot_id"]) for r in newest["refs"]], [("main", "branch", newest["current_snapshot_id"])])
+    lists = {len(d["manifests"]): d["manifests"] for d in map(inspected, kinds["manifest list"])}
+    equal([(m["content"], m["added_rows"], m["added_files"]) for m in lists[1]], [("data", 3, 2)])
+    equal(sorted((m["content"], m["sequence_number"]) for m in lists[2]), [("data", 1), ("deletes", 2)])
+    entries = [e for d in map(inspected, kinds["manifest"]) for e in d["entries"]]
+    equal(sorted((e["content"], e["status"], e["partition"][0], e["records"], e["format"]) for e in entries),
+          [("data", "added", "p=7", 2, "PARQUET"), ("data", "added", "p=8", 1, "PARQUET"), ("position deletes", "added", "p=7", 1, "PUFFIN")])
+    seven = next(e for e in entries if e["content"] == "data" and e["partition"] == ["p=7"])
+    equal([(c["column"], c["values"], c["nulls"], c["lower"], c["upper"]) for c in seven["columns"]], [("id", 2, 0, 1, 2), ("p", 2, 0, 7, 7), ("s", 2, 0, "a", "bb")])
+    vector = inspected(kinds["Puffin"][0])["blobs"]
+    equal([(b["type"], b["deleted_rows"], b["first_positions"]) for b in vector], [("deletion-vector-v1", 1, [1])])
+    data = inspected(next(f for f in kinds["Parquet"] if "p=7" in f))
+    equal([(c["column"], c["field_id"], c["repetition"], c["type"], c["logical"]) for c in data["schema"]],
+          [("id", 1, "required", "INT64", None), ("p", 2, "optional", "INT32", None), ("s", 3, "optional", "BYTE_ARRAY", "STRING")])
+    equal([(c["column"], c["values"], c["nulls"], c["min"], c["max"]) for c in data["columns"]], [("id", 2, 0, 1, 2), ("p", 2, 0, 7, 7), ("s", 2, 0, "a", "bb")])
+    for f in files:
+        rc, out, err = frazil("inspect", f)
+        assert rc == 0 and "kind " in out and not err, (f, err)
+
+@test
+def inspect_gzip_metadata_and_version_hints():
+    open("frazil.conf", "w").write("catalog.h.type hadoop\ncatalog.h.warehouse wh\n")
+    sql("CREATE TABLE h.db.t (i int) USING iceberg TBLPROPERTIES ('write.metadata.compression-codec'='gzip'); INSERT INTO h.db.t VALUES (1)")
+    hint = inspected("wh/db/t/metadata/version-hint.text")
+    equal((hint["kind"], hint["version"]), ("version hint", 2))
+    assert hint["metadata_file"].endswith("v2.gz.metadata.json"), hint
+    metadata = inspected(hint["metadata_file"])
+    equal((metadata["kind"], metadata["compressed"], metadata["snapshots"][0]["total-records"]), ("table metadata", True, "1"))
+
+@test
+def inspect_refuses_what_is_no_file_of_a_table():
+    open("orc", "wb").write(b"ORC\0\0\0"); open("other", "wb").write(b"hello"); open("empty", "wb"); open("cut", "wb").write(b"PAR1\0\0\0\0")
+    for path, word in (("orc", "ORC"), ("other", "no file of a table"), ("empty", "no file of a table"), ("cut", "Parquet"), ("missing", "NOT_FOUND")):
+        rc, out, err = frazil("inspect", path)
+        equal((rc, out), (1, ""))
+        has(err, word)
+    open("x.json", "w").write('{"format-version": 2, "location": "\\u001b[31mred"}')
+    rc, out, err = frazil("inspect", "x.json", "other")
+    assert rc == 1 and "\x1b" not in out + err, (out, err)
+    equal(frazil("inspect")[0], 2)
+    equal(frazil("inspect", "--bogus", "x")[0], 2)
+    equal(frazil("inspect", "--help")[0], 0)
+
 # ---- formats
 
 VALUES = "SELECT * FROM VALUES (1, CAST(NULL AS STRING)), (2, ''), (3, 'a\"b,c'), (4, 'l\\nm\\rn\\to\\\\p') AS t(i, s) ORDER BY i"

@@ -15,6 +15,10 @@ void fz_avro_reader_close(struct fz_avro_reader *reader);
 const json_t *
 fz_avro_reader_schema(const struct fz_avro_reader *reader); // writer schema, named types resolved in place where used
 bool fz_avro_reader_metadata(const struct fz_avro_reader *reader, const char *key, struct fz_str *out);
+// Metadata entries by number, in the order of the file; false behind the last one.
+bool fz_avro_reader_metadata_at(const struct fz_avro_reader *reader, size_t at, struct fz_str *key,
+                                struct fz_str *value);
+int64_t fz_avro_reader_block_count(const struct fz_avro_reader *reader); // begun so far
 // Next record; false in *more at the end. Then the caller decodes the record by walking the schema with the calls below.
 enum fz_code fz_avro_reader_next(struct fz_avro_reader *reader, bool *more, struct fz_err *err);
 

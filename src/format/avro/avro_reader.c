@@ -19,6 +19,7 @@ struct fz_avro_reader {
     struct fz_str block; // the block's plain bytes: the file itself for codec null
     size_t pos; // in block
     int64_t records_left; // not started yet
+    int64_t blocks; // begun
 };
 
 enum { MAX_METADATA = 10000, SKIP_DEPTH = 64 };
@@ -149,6 +150,20 @@ bool fz_avro_reader_metadata(const struct fz_avro_reader *reader, const char *ke
     return false;
 }
 
+bool fz_avro_reader_metadata_at(const struct fz_avro_reader *reader, size_t at, struct fz_str *key,
+                                struct fz_str *value) {
+    if (at >= reader->n_metadata) {
+        return false;
+    }
+    *key = reader->metadata[at].key;
+    *value = reader->metadata[at].value;
+    return true;
+}
+
+int64_t fz_avro_reader_block_count(const struct fz_avro_reader *reader) {
+    return reader->blocks;
+}
+
 static enum fz_code next_block(struct fz_avro_reader *reader, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t count;
@@ -175,6 +190,7 @@ static enum fz_code next_block(struct fz_avro_reader *reader, struct fz_err *err
     reader->file_pos = pos + sizeof reader->sync;
     reader->pos = 0;
     reader->records_left = count;
+    reader->blocks++;
 out:
     return rc;
 }

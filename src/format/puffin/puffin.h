@@ -46,5 +46,8 @@ void fz_puffin_writer_abort(struct fz_puffin_writer *w);
 // Reading the footer.
 enum fz_code fz_puffin_footer_read(struct fz_store *store, const char *location, int64_t size_bytes,
                                    struct fz_arena *arena, struct fz_puffin_blob **out, size_t *n, struct fz_err *err);
+// The plain bytes of a blob (codecs none, lz4, zstd), appended; LIMIT above max_bytes.
+enum fz_code fz_puffin_blob_read(struct fz_store *store, const char *location, const struct fz_puffin_blob *blob,
+                                 size_t max_bytes, struct fz_buf *out, struct fz_err *err);
 
 #endif

@@ -1,6 +1,5 @@
 // Reading the footer of Puffin files: the tail comes in one read, payloads may be an LZ4 frame, JSON is checked field by field.
 #include <jansson.h>
-#include <lz4frame.h>
 
 #include "format/puffin/puffin_priv.h"
 
@@ -10,40 +9,6 @@ enum { TAIL_BYTES = 16384, MIN_FILE = 20, MAX_PAYLOAD = 256 << 20, FLAG_COMPRESS
 static uint32_t le32(const char *p) {
     const uint8_t *b = (const uint8_t *)p;
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-static enum fz_code inflate_payload(const char *data, size_t len, struct fz_buf *out, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    LZ4F_dctx *ctx = NULL;
-    if (LZ4F_isError(LZ4F_createDecompressionContext(&ctx, LZ4F_VERSION))) {
-        return fz_fail_nomem(err, len);
-    }
-    size_t at = 0, hint = 1;
-    while (hint != 0) {
-        if (out->len > MAX_PAYLOAD) {
-            rc = fz_fail(err, FZ_LIMIT, "the footer inflates to more than %d bytes", MAX_PAYLOAD);
-            goto out;
-        }
-        if (!fz_buf_reserve(out, 65536)) {
-            break;
-        }
-        size_t made = 65536, used = len - at;
-        hint = LZ4F_decompress(ctx, out->ptr + out->len, &made, data + at, &used, NULL);
-        if (LZ4F_isError(hint) || (made == 0 && used == 0 && hint != 0)) {
-            rc = fz_fail(err, FZ_CORRUPT, "the compressed footer is damaged");
-            goto out;
-        }
-        at += used;
-        out->len += made;
-    }
-    if (!out->failed && at != len) {
-        rc = fz_fail(err, FZ_CORRUPT, "bytes after the compressed footer");
-        goto out;
-    }
-    rc = fz_buf_check(out, err);
-out:
-    LZ4F_freeDecompressionContext(ctx);
-    return rc;
 }
 
 static enum fz_code bad_blob(size_t at, const char *what, struct fz_err *err) {
@@ -230,7 +195,7 @@ enum fz_code fz_puffin_footer_read(struct fz_store *store, const char *location,
     const struct fz_buf *text = &payload;
     size_t skip = 4;
     if (compressed) {
-        FZ_TRY(inflate_payload(payload.ptr + 4, payload.len - 4, &inflated, err));
+        FZ_TRY(fz_puffin_lz4_inflate(payload.ptr + 4, payload.len - 4, MAX_PAYLOAD, &inflated, err));
         text = &inflated;
         skip = 0;
     }

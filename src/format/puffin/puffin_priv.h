@@ -23,5 +23,8 @@ enum fz_code fz_positions_append_part(struct fz_positions *p, uint32_t key, roar
 size_t fz_roaring_check(const uint8_t *data, size_t len, const char **why);
 // The 64-bit portable form without length, magic and CRC. Must fill `len` exactly.
 enum fz_code fz_positions_decode_vector(const void *data, size_t len, struct fz_positions **out, struct fz_err *err);
+// An LZ4 frame, appended; must fill `len` exactly and make at most about max_bytes.
+enum fz_code fz_puffin_lz4_inflate(const char *data, size_t len, size_t max_bytes, struct fz_buf *out,
+                                   struct fz_err *err);
 
 #endif
