@@ -3,7 +3,7 @@
 # As root, or with sudo. Says what it does; silent when nothing is missing.
 set -euo pipefail
 build="gcc g++ make cmake ninja-build pkg-config ccache golang-go ca-certificates python3 libjansson-dev libzstd-dev libsnappy-dev liblz4-dev zlib1g-dev
-libbrotli-dev libxxhash-dev libroaring-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev libyaml-dev libedit-dev libutf8proc-dev libpcre2-dev libcmocka-dev"
+libbrotli-dev libdeflate-dev libxxhash-dev libroaring-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev libyaml-dev libedit-dev libutf8proc-dev libpcre2-dev libcmocka-dev"
 interop="openjdk-17-jre-headless maven python3-venv"
 check="clang-format"
 want=""

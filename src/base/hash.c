@@ -1,9 +1,9 @@
-// Implementation of base/hash.h over zlib and xxhash; murmur3 is written out from its published description.
+// Implementation of base/hash.h over libdeflate and xxhash; murmur3 is written out from its published description.
 #include "base/hash.h"
 
+#include <libdeflate.h>
 #include <string.h>
 #include <xxhash.h>
-#include <zlib.h>
 
 static uint32_t rotl32(uint32_t x, int r) {
     return (x << r) | (x >> (32 - r));
@@ -37,13 +37,5 @@ uint64_t fz_hash64(const void *data, size_t len, uint64_t seed) {
 }
 
 uint32_t fz_crc32(uint32_t crc, const void *data, size_t len) {
-    const uint8_t *p = data;
-    uLong c = crc;
-    while (len > 0) {
-        uInt n = len > 1u << 30 ? 1u << 30 : (uInt)len;
-        c = crc32(c, p, n);
-        p += n;
-        len -= n;
-    }
-    return (uint32_t)c;
+    return len == 0 ? crc : libdeflate_crc32(crc, data, len);
 }
