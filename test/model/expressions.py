@@ -2,8 +2,14 @@
 
 `env` maps a relation alias ("t", "s") to a dict of column name to value.
 """
+import re
+
 from values import (BIGINT, BOOLEAN, DATE, DECIMALS, DOUBLE, FLOATS, INT, INTEGERS, LIMITS, STRING, SqlError, can_store, ddl, fits, is_nested, literal,
                     order_key, random_value)
+
+
+def quoted(name):
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in ("from", "to", "order", "group", "where", "select", "table") else "`" + name.replace("`", "``") + "`"
 
 
 class Literal:
@@ -22,7 +28,7 @@ class Column:
         self.alias, self.name, self.type = alias, name, type_
 
     def sql(self):
-        return f"{self.alias}.{self.name}"
+        return f"{self.alias}.{quoted(self.name)}"
 
     def eval(self, env):
         return env[self.alias][self.name]
@@ -36,7 +42,7 @@ class Field:
         self.name, self.type = base.type[1][index]
 
     def sql(self):
-        return f"{self.base.sql()}.{self.name}"
+        return f"{self.base.sql()}.{quoted(self.name)}"
 
     def eval(self, env):
         v = self.base.eval(env)

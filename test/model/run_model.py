@@ -11,6 +11,7 @@ CONFORMANCE_JARS). Same seed and case number, same statements.
 import argparse
 import collections
 import concurrent.futures
+import copy
 import json
 import os
 import random
@@ -27,12 +28,19 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, "..", "conformance"))
 import generate  # noqa: E402
 import statements as st  # noqa: E402
+from equality_deletes import EqualityDelete  # noqa: E402
+from expressions import quoted  # noqa: E402
+from foreign import Foreign, rows_of_cells  # noqa: E402
 from run_frazil import Broken, Frazil, Refused  # noqa: E402
 from values import cell, is_nested, order_key, parse_cell  # noqa: E402
 
 
 class Difference(Exception):
     pass
+
+
+class Over(Exception):
+    """The case ends here without a difference: what the engine holds now is not known."""
 
 
 def conf_of(folder):
@@ -81,52 +89,150 @@ class Check:
 
     def __init__(self, engine, name):
         self.engine, self.name, self.table, self.refused = engine, name, st.Table(), collections.Counter()
-        self.all_ids = set()
+        self.all_ids, self.branches_there, self.foreign_rows = set(), {None}, None
+        self.is_over, self.done = False, collections.Counter()
 
     def run(self, statement):
         if statement.is_setup:
             return self.run_setup(statement)
-        outcome = statement.run(self.table)
+        if isinstance(statement, EqualityDelete):
+            return self.run_equality_delete(statement)
+        if not self.at_branch(statement):
+            return
+        outcome = statement.run(self.evolved(statement))
         *setup, sql = statement.sql(self.name)
         for text in setup:
             self.engine.ask(text)
+        settings = self.settings(statement)
         try:
+            for key, value in settings.items():
+                self.engine.ask(f"SET {key}={value}")
             self.engine.ask(sql)
         except Refused as refused:
             if refused.cls not in outcome.errors:
                 raise Difference(f"wanted {sorted(outcome.errors) or 'success'}, got {refused}")
+            if getattr(getattr(statement, "source", None), "evolves", False):
+                raise Over()  # the schema may have changed before
+            if statement.wap and statement.branch not in self.branches_there:
+                self.table.switch(None)
+                self.table.branches.pop(statement.branch, None)
+            self.done["refused " + type(statement).__name__] += 1
             self.compare(self.table.rows, failed=True)
             return
+        finally:
+            for key in settings:
+                self.engine.ask(f"RESET {key}")
         if outcome.errors:
             raise Difference(f"wanted an error of {sorted(outcome.errors)}, but it succeeded")
+        self.done[type(statement).__name__] += 1
+        self.branches_there.add(statement.branch)
         before = self.table
-        self.table = before.copy()
+        self.table = self.evolved(statement)
         self.table.snapshots += 1
         self.table.sequence += before.version > 1
+        self.table.commits += self.table.at is None
         self.compare(outcome.rows)
         self.check_summary(outcome, before)
-        self.check_files()
+        if self.table.at is None:
+            self.check_files()
+        else:
+            self.table.switch(None)
+            self.compare(self.table.rows, failed=True)
 
-    def run_setup(self, statement):
+    def evolved(self, statement):
+        """A copy of the table with what the statement does to its schema."""
         after = self.table.copy()
         statement.shape(after)
+        return after
+
+    def at_branch(self, statement):
+        """Makes the branch of the statement the current one; False where it cannot be."""
+        table = self.table
+        if statement.branch is not None:
+            if table.snapshots == 0:
+                return False
+            if statement.wap and table.properties.get("write.wap.enabled") != "true":
+                self.engine.ask(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('write.wap.enabled'='true')")
+                table.properties["write.wap.enabled"] = "true"
+            if not statement.wap and statement.branch not in self.branches_there:
+                self.engine.ask(f"ALTER TABLE {self.name} CREATE BRANCH {statement.branch}")
+                self.branches_there.add(statement.branch)
+        table.switch(statement.branch)
+        return True
+
+    def settings(self, statement):
+        out = {}
+        if statement.wap:
+            out["spark.wap.branch"] = statement.branch
+        if getattr(statement, "dynamic", False):
+            out["spark.sql.sources.partitionOverwriteMode"] = "dynamic"
+        return out
+
+    def run_equality_delete(self, statement):
+        self.table.switch(None)
+        rows = statement.apply(self.table, os.path.join(self.engine.folder, "catalog.db"), self.name)
+        if rows is None:
+            return
+        self.table = self.table.copy()
+        self.table.snapshots += 1
+        self.table.sequence += 1
+        self.table.commits += 1
+        self.table.has_equality_deletes = True
+        self.done["EqualityDelete"] += 1
+        self.compare(rows)
+
+    def run_setup(self, statement):
+        self.table.switch(None)
+        after = self.table.copy()
+        try:
+            statement.shape(after)
+        except KeyError:
+            if isinstance(statement, st.FastForward):
+                return  # the branches have gone apart
+            raise
+        if isinstance(statement, Foreign):
+            statement.install(self.engine, self.name)
+            self.table, self.foreign_rows = after, (statement.table.get("current") or {}).get("rows", 0)
+            return self.begin_with(statement.recorded(after))
         try:
             for text in statement.sql(self.name):
                 self.engine.ask(text)
         except Refused as refused:
             self.refused[f"{refused.cls} {refused.condition}: {statement.sql('t')[0][:60]} … {str(refused)[:160]}"] += 1
-            if isinstance(statement, st.Create):
+            if isinstance(statement, (st.Create, st.FastForward)):
                 raise Difference(f"wanted success, got {refused}")
-            after = self.table
+            raise Over()  # the statements behind it count on the change
         self.table = after
         if not isinstance(statement, st.Create) and self.table.rows:
             self.compare(self.table.rows, failed=True)
 
+    def begin_with(self, rows):
+        """A table of another writer must read as it was recorded; columns of types that the model does not know are taken as they come."""
+        table, n = self.table, len(self.table.fields)
+        actual = [tuple(r[:n]) for r in self.read()]
+        if rows is None:
+            rows = rows_of_cells(table, actual)
+            if len(rows) != self.foreign_rows:
+                raise Difference(f"{len(rows)} rows, {self.foreign_rows} were recorded")
+        opaque = [i for i, f in enumerate(table.fields) if f.type[0] == "opaque"]
+        known = lambda cells: tuple(c for i, c in enumerate(cells) if i not in opaque)
+        wanted, got = collections.Counter(known(text_row(table, r)) for r in rows), collections.Counter(known(a) for a in actual)
+        if wanted != got:
+            raise Difference("as registered, " + multiset_difference(wanted, got))
+        by_known = {known(text_row(table, r)): r for r in rows}
+        table.rows = []
+        for a in actual:
+            values = dict(by_known[known(a)].values)
+            values.update((table.fields[i].id, a[i]) for i in opaque)
+            table.rows.append(st.Row(values))
+        self.compare(table.rows, failed=True)
+
     def read(self):
-        columns = [f.name for f in self.table.fields] + ["_file", "_pos"]
+        columns = [quoted(f.name) for f in self.table.fields] + ["_file", "_pos"]
         if self.table.version >= 3:
             columns += ["_row_id", "_last_updated_sequence_number"]
-        return self.engine.ask(f"SELECT {', '.join(columns)} FROM {self.name}")
+        where = f"ice.db.{self.name}.branch_{self.table.at}" if self.table.at else self.name
+        return self.engine.ask(f"SELECT {', '.join(columns)} FROM {where}")
 
     def compare(self, rows, failed=False):
         """The whole content; then the rows of the model learn where they are."""
@@ -137,7 +243,7 @@ class Check:
         actual = [(tuple(r[:n]), r) for r in self.read()]
         counted, wanted = collections.Counter(a for a, _ in actual), collections.Counter({k: len(v) for k, v in expected.items()})
         if counted != wanted:
-            raise Difference(multiset_difference(wanted, counted))
+            raise Difference((f"branch {table.at}: " if table.at else "") + multiset_difference(wanted, counted))
         if len({(r[n], r[n + 1]) for _, r in actual}) != len(actual):
             raise Difference("two rows have the same _file and _pos")
         lineage = table.version >= 3
@@ -181,7 +287,8 @@ class Check:
             raise Difference(f"lost _row_id {list(old)[:5]}: {next(iter(old.values()))[0]}")
 
     def check_summary(self, outcome, before):
-        rows = self.engine.ask(f"SELECT s.operation, s.summary FROM db.{self.name}.snapshots s JOIN db.{self.name}.refs r ON s.snapshot_id = r.snapshot_id")
+        rows = self.engine.ask(f"SELECT s.operation, s.summary FROM db.{self.name}.snapshots s JOIN db.{self.name}.refs r ON s.snapshot_id = r.snapshot_id "
+                               f"WHERE r.name = '{self.table.at or 'main'}'")
         (count,), = self.engine.ask(f"SELECT count(*) FROM db.{self.name}.snapshots")
         if int(count) != self.table.snapshots:
             raise Difference(f"{count} snapshots, wanted {self.table.snapshots}")
@@ -202,15 +309,15 @@ class Check:
 
     def check_files(self):
         table = self.table
-        columns = [f for f in table.fields if not is_nested(f.type)]
-        extra = "".join(f", readable_metrics.{f.name}.lower_bound, readable_metrics.{f.name}.upper_bound" for f in columns)
+        columns = [f for f in table.fields if not is_nested(f.type) and f.type[0] != "opaque"]
+        extra = "".join(f", readable_metrics.{quoted(f.name)}.lower_bound, readable_metrics.{quoted(f.name)}.upper_bound" for f in columns)
         rows = self.engine.ask(f"SELECT content, file_path, record_count, file_format{extra} FROM db.{self.name}.files")
         data = {r[1]: r for r in rows if r[0] == "0"}
-        deletes = [r for r in rows if r[0] != "0"]
-        summed = {"total-data-files": len(data), "total-delete-files": len(deletes), "total-records": sum(int(r[2]) for r in data.values()),
-                  "total-position-deletes": sum(int(r[2]) for r in deletes)}
+        deletes, by_value = [r for r in rows if r[0] == "1"], [r for r in rows if r[0] == "2"]
+        summed = {"total-data-files": len(data), "total-delete-files": len(deletes) + len(by_value), "total-records": sum(int(r[2]) for r in data.values()),
+                  "total-position-deletes": sum(int(r[2]) for r in deletes), "total-equality-deletes": sum(int(r[2]) for r in by_value)}
         for key, value in summed.items():
-            if self.summary.get(key) != str(value):
+            if self.summary.get(key) != str(value) and not table.foreign:
                 raise Difference(f"summary {key} is {self.summary.get(key)}, the files say {value}")
         live = collections.defaultdict(list)
         for row in table.rows:
@@ -219,19 +326,19 @@ class Check:
             if int(r[2]) <= 0 or int(r[2]) < len(live[path]):
                 raise Difference(f"record_count {r[2]} of a data file with {len(live[path])} visible rows")
             for i, f in enumerate(columns):
-                low, high = r[4 + 2 * i], r[5 + 2 * i]
+                low, high = (None if x is None else parse_cell(x, f.type) for x in r[4 + 2 * i:6 + 2 * i])
                 for row in live[path]:
                     v = row.values.get(f.id)
                     if v is None or v != v:
                         continue
-                    if low is not None and order_key(parse_cell(low, f.type)) > order_key(v) or high is not None and order_key(parse_cell(high, f.type)) < order_key(v):
+                    if low is not None and order_key(low) > order_key(v) or high is not None and order_key(high) < order_key(v):
                         raise Difference(f"column {f.name}: the value {v!r} lies outside the bounds {low} … {high} of its file")
         missing = set(live) - set(data)
         if missing:
             raise Difference(f"rows in files that the table does not have: {missing}")
         total, deleted = summed["total-records"], summed["total-position-deletes"]
         only_vectors = all(r[3].upper() == "PUFFIN" for r in deletes)
-        if total - deleted > len(table.rows) or only_vectors and total - deleted != len(table.rows):
+        if not by_value and (total - deleted > len(table.rows) or only_vectors and total - deleted != len(table.rows)):
             raise Difference(f"{total} records and {deleted} deletes make {len(table.rows)} rows")
 
 
@@ -243,6 +350,9 @@ def run_case(engine, name, case):
             check.run(statement)
         except Difference as difference:
             return str(difference), i, check
+        except Over:
+            check.is_over = True
+            return None, i, check
         except Refused as refused:
             return f"failed: {refused}", i, check
     return None, len(case), check
@@ -258,55 +368,71 @@ def smaller_rows(rows):
         yield []
 
 
+def vary(thing, **what):
+    out = copy.copy(thing)
+    for key, value in what.items():
+        setattr(out, key, value)
+    return out
+
+
 def smaller_statement(s):
     """Variants of a statement with less in it."""
+    if getattr(s, "branch", None) and not isinstance(s, st.FastForward):
+        yield vary(s, branch=None, wap=False)
     if isinstance(s, st.Insert) and isinstance(s.source, st.Bulk):
         b = s.source
         for n in (b.n // 4, b.n // 2, b.n * 3 // 4, b.n - 1):
             if n > 0:
-                yield st.Insert(st.Bulk(b.fields, b.pool, n, b.step), s.names, s.overwrite)
+                yield vary(s, source=vary(b, n=n))
         for pool in smaller_rows(b.pool):
             if pool:
-                yield st.Insert(st.Bulk(b.fields, pool, b.n, b.step), s.names, s.overwrite)
+                yield vary(s, source=vary(b, pool=pool))
         if b.step > 1:
-            yield st.Insert(st.Bulk(b.fields, b.pool, b.n, 1), s.names, s.overwrite)
+            yield vary(s, source=vary(b, step=1))
     elif isinstance(s, (st.Insert, st.Merge)) and not isinstance(s.source, st.SelfSource):
         for rows in smaller_rows(s.source.rows):
-            source = st.Source(s.source.fields, rows, s.source.as_table)
-            yield st.Insert(source, s.names, s.overwrite) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
+            yield vary(s, source=vary(s.source, rows=rows))
         if s.source.as_table:
-            source = st.Source(s.source.fields, s.source.rows)
-            yield st.Insert(source, s.names, s.overwrite) if isinstance(s, st.Insert) else st.Merge(source, s.on, s.clauses)
+            yield vary(s, source=vary(s.source, as_table=False))
+    if isinstance(s, EqualityDelete):
+        for picks in smaller_rows(s.picks):
+            if picks:
+                yield vary(s, picks=picks)
+        if len(s.names) > 1:
+            yield vary(s, names=s.names[:1])
     if isinstance(s, st.Merge):
         for i in range(len(s.clauses)):
+            around = s.clauses[:i], s.clauses[i + 1:]
             if len(s.clauses) > 1:
-                yield st.Merge(s.source, s.on, s.clauses[:i] + s.clauses[i + 1:])
+                yield vary(s, clauses=around[0] + around[1])
             c = s.clauses[i]
             if c.assignments and c.action == "update" and len(c.assignments) > 1:
                 for k in range(len(c.assignments)):
                     less = st.Clause(c.kind, c.action, c.condition, c.assignments[:k] + c.assignments[k + 1:])
-                    yield st.Merge(s.source, s.on, s.clauses[:i] + [less] + s.clauses[i + 1:])
+                    yield vary(s, clauses=around[0] + [less] + around[1])
             for condition in smaller_condition(c.condition):
                 less = st.Clause(c.kind, c.action, condition, c.assignments)
-                yield st.Merge(s.source, s.on, s.clauses[:i] + [less] + s.clauses[i + 1:])
+                yield vary(s, clauses=around[0] + [less] + around[1])
         for on in smaller_condition(s.on):
             if on is not None:
-                yield st.Merge(s.source, on, s.clauses)
+                yield vary(s, on=on)
     if isinstance(s, st.Update):
         for k in range(len(s.assignments) if len(s.assignments) > 1 else 0):
-            yield st.Update(s.assignments[:k] + s.assignments[k + 1:], s.where)
+            yield vary(s, assignments=s.assignments[:k] + s.assignments[k + 1:])
         for where in smaller_condition(s.where):
-            yield st.Update(s.assignments, where)
+            yield vary(s, where=where)
     if isinstance(s, st.Delete):
         for where in smaller_condition(s.where):
             if where is not None:
-                yield st.Delete(where)
+                yield vary(s, where=where)
     if isinstance(s, st.Create):
         for key in s.properties:
             if key != "format-version":
-                yield st.Create(s.fields, s.spec, {k: v for k, v in s.properties.items() if k != key})
+                yield vary(s, properties={k: v for k, v in s.properties.items() if k != key})
         for i in range(len(s.spec)):
-            yield st.Create(s.fields, s.spec[:i] + s.spec[i + 1:], s.properties)
+            yield vary(s, spec=s.spec[:i] + s.spec[i + 1:])
+        for name in s.required:
+            yield vary(s, required={n for n in s.required if n != name})
 
 
 def smaller_condition(condition):
@@ -324,16 +450,16 @@ def drop_column(case, position):
     name = create.fields[position][0]
     if any(s[0] == name for s in create.spec) or len(create.fields) < 2:
         return None
-    out = [st.Create(create.fields[:position] + create.fields[position + 1:], create.spec, create.properties)]
+    out = [vary(create, fields=create.fields[:position] + create.fields[position + 1:])]
     for s in case[1:]:
         if isinstance(s, st.Insert) and isinstance(s.source, st.Bulk):
             if position == 0:
                 return None
             b = s.source
-            s = st.Insert(st.Bulk(b.fields[:position] + b.fields[position + 1:], [r[:position] + r[position + 1:] for r in b.pool], b.n, b.step), None)
+            s = vary(s, source=vary(b, fields=b.fields[:position] + b.fields[position + 1:], pool=[r[:position] + r[position + 1:] for r in b.pool]))
         elif isinstance(s, st.Insert) and s.names is None and len(s.source.fields) >= len(create.fields):
             fields = s.source.fields[:position] + s.source.fields[position + 1:]
-            s = st.Insert(st.Source(fields, [r[:position] + r[position + 1:] for r in s.source.rows], s.source.as_table), None, s.overwrite)
+            s = vary(s, source=vary(s.source, fields=fields, rows=[r[:position] + r[position + 1:] for r in s.source.rows]))
         out.append(s)
     return out
 
@@ -380,7 +506,14 @@ def shrink(args, case, problem, budget):
 
 
 def script(case):
-    return ";\n".join(text for s in case for text in s.sql("t")) + ";"
+    lines = []
+    for s in case:
+        if getattr(s, "wap", False):
+            lines.append(f"-- with spark.wap.branch={s.branch}")
+        if getattr(s, "dynamic", False):
+            lines.append("-- with spark.sql.sources.partitionOverwriteMode=dynamic")
+        lines += [text if text.startswith("--") else text + ";" for text in s.sql("t")]
+    return "\n".join(lines)
 
 
 def cut(text, most=1500):
@@ -392,11 +525,13 @@ class Worker:
 
     def __init__(self, args):
         self.args, self.engine, self.used, self.kept = args, None, 0, []
-        self.refused = collections.Counter()
+        self.refused, self.done = collections.Counter(), collections.Counter()
+
+    def make(self, number):
+        return generate.random_case(random.Random(f"{self.args.seed}:{number}"))
 
     def case(self, number):
-        rng = random.Random(f"{self.args.seed}:{number}")
-        case = generate.random_case(rng)
+        case = self.make(number)
         if self.engine is None:
             self.engine, self.used = Engine(self.args), 0
         self.used += 1
@@ -405,13 +540,15 @@ class Worker:
         try:
             problem, at, check = run_case(self.engine, name, case)
             self.refused.update(check.refused)
+            self.done.update(check.done)
         except Broken as broken:
             problem, check = str(broken), None
             self.drop()
-        if problem is None and number < self.args.spark:
+        if problem is None and number < self.args.spark and not check.is_over:
             table = check.table
+            table.switch(None)
             lineage = table.version >= 3 and table.ids_known
-            columns = [f.name for f in table.fields] + (["_row_id", "_last_updated_sequence_number"] if lineage else [])
+            columns = [quoted(f.name) for f in table.fields] + (["_row_id", "_last_updated_sequence_number"] if lineage else [])
             rows = [text_row(table, r) + ((r.row_id, r.seq) if lineage else ()) for r in table.rows]
             self.kept.append((self.engine.folder, name, columns, [repr(r) for r in rows]))
         if self.used >= 25:
@@ -420,7 +557,10 @@ class Worker:
             return None
         if self.args.shrink > 0:
             case, problem = shrink(self.args, case[: at + 1], problem, self.args.shrink)
-        return f"seed {self.args.seed} case {number}: {problem}\n{cut(script(case))}\n"
+        return f"seed {self.args.seed} case {number} {self.label(number)}: {problem}\n{cut(script(case))}\n"
+
+    def label(self, number):
+        return ""
 
     def drop(self):
         if self.engine is not None:
@@ -494,6 +634,7 @@ def main():
     if args.v:
         for text, n in sum((w.refused for w in workers), collections.Counter()).most_common(30):
             print(f"{n} x refused: {text}")
+        print("statements:", ", ".join(f"{n} {k}" for k, n in sorted(sum((w.done for w in workers), collections.Counter()).items())))
     print(f"{passed[0]} passed, {len(failures)} failed, 0 skipped")
     return 1 if failures else 0
 
