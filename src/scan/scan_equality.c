@@ -232,64 +232,46 @@ out:
     return rc;
 }
 
+struct delete_rows {
+    struct fz_scan_equality_group *group;
+    int64_t sequence_number;
+    struct key_part *parts;
+    const struct fz_column **columns;
+    struct fz_buf key;
+};
+static enum fz_code on_deletes(void *ptr, struct fz_batch *batch, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct delete_rows *ctx = ptr;
+    struct fz_scan_equality_group *group = ctx->group;
+    for (size_t i = 0; i < group->n_ids; i++) {
+        ctx->columns[i] = &batch->columns[i];
+    }
+    FZ_TRY(make_parts(group, ctx->columns, ctx->parts, err));
+    rc = group->is_integer ? add_integers(group, ctx->parts, batch->n_rows, ctx->sequence_number, err)
+                           : add_keys(group, ctx->parts, batch->n_rows, ctx->sequence_number, &ctx->key, err);
+out:
+    return rc;
+}
+
 static enum fz_code read_delete_file(struct fz_scan_plan_impl *impl, struct fz_scan_equality_group *group,
                                      const struct fz_manifest_entry *entry, struct fz_cancel *cancel,
                                      struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_parquet_file *file = NULL;
-    struct fz_parquet_reader *reader = NULL;
-    struct fz_batch batch = {0};
-    struct fz_buf key = {0};
-    struct key_part *parts = fz_calloc(group->n_ids, sizeof *parts);
-    const struct fz_column **columns = fz_calloc(group->n_ids, sizeof *columns);
-    if (!parts || !columns) {
-        rc = fz_fail_nomem(err, group->n_ids * sizeof *parts);
+    struct delete_rows ctx = {.group = group, .sequence_number = entry->sequence_number};
+    ctx.parts = fz_calloc(group->n_ids, sizeof *ctx.parts);
+    ctx.columns = fz_calloc(group->n_ids, sizeof *ctx.columns);
+    if (!ctx.parts || !ctx.columns) {
+        rc = fz_fail_nomem(err, group->n_ids * sizeof *ctx.parts);
         goto out;
     }
-    if (strcmp(entry->file.file_format, "PARQUET") != 0) {
-        rc = fz_fail(err, FZ_UNSUPPORTED, "equality delete file %s is in format %s; only Parquet is read",
-                     entry->file.file_path, entry->file.file_format);
-        goto out;
-    }
-    FZ_TRY(fz_scan_open_parquet(impl->store, &entry->file, cancel, &file, err));
-    FZ_TRY(fz_batch_init(&batch, group->fields, group->n_ids, FZ_BATCH_ROWS, err));
-    const struct fz_pq_file *meta = fz_parquet_file_meta(file);
-    for (size_t g = 0; g < meta->n_row_groups; g++) {
-        struct fz_parquet_read read = {.fields = group->fields,
-                                       .n_fields = group->n_ids,
-                                       .row_group = g,
-                                       .by_name = !fz_parquet_file_has_ids(file)};
-        FZ_TRY(fz_parquet_reader_open(file, &read, cancel, &reader, err));
-        for (;;) {
-            for (size_t i = 0; i < group->n_ids; i++) {
-                fz_column_reset(&batch.columns[i]);
-                columns[i] = &batch.columns[i];
-            }
-            FZ_TRY(fz_parquet_reader_next(reader, &batch, NULL, err));
-            if (batch.n_rows == 0) {
-                break;
-            }
-            FZ_TRY(make_parts(group, columns, parts, err));
-            FZ_TRY(group->is_integer ? add_integers(group, parts, batch.n_rows, entry->sequence_number, err)
-                                     : add_keys(group, parts, batch.n_rows, entry->sequence_number, &key, err));
-        }
-        fz_parquet_reader_close(reader);
-        reader = NULL;
-    }
+    rc = fz_scan_data_rows(impl->store, &entry->file, group->fields, group->n_ids, cancel, on_deletes, &ctx, err);
 out:
     if (rc != FZ_OK) {
         fz_err_context(err, "equality delete file %s", entry->file.file_path);
     }
-    if (reader) {
-        fz_parquet_reader_close(reader);
-    }
-    if (file) {
-        fz_parquet_file_unref(file);
-    }
-    fz_batch_dispose(&batch);
-    fz_buf_dispose(&key);
-    fz_free(parts);
-    fz_free(columns);
+    fz_buf_dispose(&ctx.key);
+    fz_free(ctx.parts);
+    fz_free(ctx.columns);
     return rc;
 }
 

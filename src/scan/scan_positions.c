@@ -100,55 +100,31 @@ out:
     return rc;
 }
 
+struct position_rows {
+    struct fz_scan_plan_impl *impl;
+    struct fz_scan_position_file *file;
+    struct last_file last;
+};
+static enum fz_code on_positions(void *ptr, struct fz_batch *batch, struct fz_err *err) {
+    struct position_rows *ctx = ptr;
+    return add_batch(ctx->impl, ctx->file, batch, &ctx->last, err);
+}
+
 static enum fz_code read_position_file(struct fz_scan_plan_impl *impl, struct fz_scan_position_file *file,
                                        struct fz_cancel *cancel, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
     const struct fz_data_file *data = &file->entry->file;
-    struct fz_parquet_file *parquet = NULL;
-    struct fz_parquet_reader *reader = NULL;
-    struct fz_batch batch = {0};
-    struct last_file last = {0};
+    struct position_rows ctx = {.impl = impl, .file = file};
     const struct fz_field fields[] = {
         {.id = FZ_ID_DELETE_FILE_PATH, .name = "file_path", .type = fz_type_primitive(FZ_TYPE_STRING)},
         {.id = FZ_ID_DELETE_POS, .name = "pos", .type = fz_type_primitive(FZ_TYPE_LONG)},
     };
-    if (strcmp(data->file_format, "PARQUET") != 0) {
-        return fz_fail(err, FZ_UNSUPPORTED, "position delete file %s is in format %s; only Parquet is read",
-                       data->file_path, data->file_format);
-    }
-    FZ_TRY(fz_scan_open_parquet(impl->store, data, cancel, &parquet, err));
-    FZ_TRY(fz_batch_init(&batch, fields, 2, FZ_BATCH_ROWS, err));
-    const struct fz_pq_file *meta = fz_parquet_file_meta(parquet);
-    for (size_t g = 0; g < meta->n_row_groups; g++) {
-        struct fz_parquet_read read = {
-            .fields = fields, .n_fields = 2, .row_group = g, .by_name = !fz_parquet_file_has_ids(parquet)};
-        FZ_TRY(fz_parquet_reader_open(parquet, &read, cancel, &reader, err));
-        for (;;) {
-            fz_column_reset(&batch.columns[0]);
-            fz_column_reset(&batch.columns[1]);
-            FZ_TRY(fz_parquet_reader_next(reader, &batch, NULL, err));
-            if (batch.n_rows == 0) {
-                break;
-            }
-            FZ_TRY(add_batch(impl, file, &batch, &last, err));
-        }
-        fz_parquet_reader_close(reader);
-        reader = NULL;
-    }
-    file->loaded = true;
-out:
+    enum fz_code rc = fz_scan_data_rows(impl->store, data, fields, 2, cancel, on_positions, &ctx, err);
+    file->loaded = rc == FZ_OK;
     if (rc != FZ_OK) {
         fz_err_context(err, "position delete file %s", data->file_path);
         fz_scan_position_file_clear(file);
     }
-    if (reader) {
-        fz_parquet_reader_close(reader);
-    }
-    fz_batch_dispose(&batch);
-    fz_buf_dispose(&last.path);
-    if (parquet) {
-        fz_parquet_file_unref(parquet);
-    }
+    fz_buf_dispose(&ctx.last.path);
     return rc;
 }
 

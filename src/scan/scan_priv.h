@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/map.h"
+#include "format/avro/avro_table.h"
 #include "format/parquet/parquet_reader.h"
 #include "scan/scan.h"
 
@@ -137,6 +138,23 @@ struct fz_scan_rows { // of a row group, by its page index; not `known`: all row
 enum fz_code fz_scan_keys_pages(const struct fz_scan_keys *keys, struct fz_parquet_file *file, size_t row_group,
                                 struct fz_cancel *cancel, struct fz_arena *arena, struct fz_scan_rows *out,
                                 struct fz_err *err);
+
+// scan_data.c: a data or delete file in whichever format.
+struct fz_scan_data { // one of them
+    struct fz_parquet_file *parquet;
+    struct fz_avro_file *avro;
+};
+enum fz_code fz_scan_data_open(struct fz_store *store, const struct fz_data_file *data, struct fz_cancel *cancel,
+                               struct fz_scan_data *out, struct fz_err *err);
+void fz_scan_data_close(struct fz_scan_data *data); // an empty one is fine
+bool fz_scan_data_has_ids(const struct fz_scan_data *data);
+bool fz_scan_data_has_field(const struct fz_scan_data *data, int32_t field_id);
+const struct fz_type *fz_scan_data_schema(const struct fz_scan_data *data);
+// All rows of a file, matched by id, or by name where it has no ids.
+typedef enum fz_code (*fz_scan_batch_fn)(void *ctx, struct fz_batch *batch, struct fz_err *err);
+enum fz_code fz_scan_data_rows(struct fz_store *store, const struct fz_data_file *data, const struct fz_field *fields,
+                               size_t n_fields, struct fz_cancel *cancel, fz_scan_batch_fn on_batch, void *ctx,
+                               struct fz_err *err);
 
 // scan_column.c: filling and thinning columns.
 enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value,

@@ -7,7 +7,8 @@
 
 struct morsel {
     size_t file_ix, row_group;
-    struct fz_parquet_file *file; // a reference
+    struct fz_parquet_file *file; // a reference; of an Avro file, which is one morsel, NULL
+    struct fz_avro_file *avro;
     int64_t first_row;
 };
 
@@ -66,6 +67,7 @@ struct scan_reader {
     struct morsel morsel;
     bool has_morsel;
     struct fz_parquet_reader *parquet; // the key columns, or all when there are no keys
+    struct fz_avro_table_reader *avro; // all columns of an Avro file
     struct fz_parquet_reader *rest; // the other columns, read where a key was found; NULL: there are none
     size_t n_first; // how many of the fields are read by `parquet`; the rest by `rest`
     size_t key_of[FZ_SCAN_MAX_KEYS], n_keys; // for the first n_keys read fields: which key
@@ -166,6 +168,25 @@ static bool claim_file(struct scan_source *source, size_t *out) { // under the l
     return false;
 }
 
+// Under the lock; takes a reference to the file.
+static enum fz_code push_morsel(struct scan_source *source, struct morsel morsel, struct fz_err *err) {
+    if (source->queue_head == source->n_queue) {
+        source->queue_head = source->n_queue = 0;
+    }
+    enum fz_code rc =
+        fz_grow((void **)&source->queue, &source->queue_cap, source->n_queue + 1, sizeof *source->queue, err);
+    if (rc == FZ_OK) {
+        source->queue[source->n_queue++] = morsel;
+        if (morsel.avro) {
+            fz_avro_file_ref(morsel.avro);
+        } else {
+            fz_parquet_file_ref(morsel.file);
+        }
+        pthread_cond_signal(&source->changed);
+    }
+    return rc;
+}
+
 static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, struct fz_parquet_file *file,
                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -179,14 +200,8 @@ static enum fz_code push_morsels(struct scan_source *source, size_t file_ix, str
         }
         pthread_mutex_lock(&source->lock);
         if (may) {
-            if (source->queue_head == source->n_queue) {
-                source->queue_head = source->n_queue = 0;
-            }
-            rc = fz_grow((void **)&source->queue, &source->queue_cap, source->n_queue + 1, sizeof *source->queue, err);
-            if (rc == FZ_OK) {
-                source->queue[source->n_queue++] = (struct morsel){file_ix, g, fz_parquet_file_ref(file), first_row};
-                pthread_cond_signal(&source->changed);
-            }
+            struct morsel morsel = {.file_ix = file_ix, .row_group = g, .file = file, .first_row = first_row};
+            rc = push_morsel(source, morsel, err);
         }
         pthread_mutex_unlock(&source->lock);
         FZ_TRY(rc);
@@ -199,22 +214,19 @@ out:
 
 static enum fz_code open_file(struct scan_source *source, size_t file_ix, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_parquet_file *file = NULL;
+    struct fz_scan_data file = {0};
     const struct fz_data_file *data = &source->plan->base.files[file_ix].entry->file;
     FZ_TRY(fz_cancel_check(source->cancel, err));
-    if (strcmp(data->file_format, "PARQUET") != 0) {
-        rc = fz_fail(
-            err, FZ_UNSUPPORTED,
-            "data file %s is in format %s; only Parquet is read (rewrite the file with the engine that wrote it)",
-            data->file_path, data->file_format);
+    FZ_TRY(fz_scan_data_open(source->store, data, source->cancel, &file, err));
+    if (file.avro) {
+        pthread_mutex_lock(&source->lock);
+        rc = push_morsel(source, (struct morsel){.file_ix = file_ix, .avro = file.avro}, err);
+        pthread_mutex_unlock(&source->lock);
         goto out;
     }
-    FZ_TRY(fz_scan_open_parquet(source->store, data, source->cancel, &file, err));
-    FZ_TRY(push_morsels(source, file_ix, file, err));
+    FZ_TRY(push_morsels(source, file_ix, file.parquet, err));
 out:
-    if (file) {
-        fz_parquet_file_unref(file);
-    }
+    fz_scan_data_close(&file);
     if (rc != FZ_OK && rc != FZ_CANCELLED) {
         fz_err_context(err, "data file %s", data->file_path);
     }
@@ -333,7 +345,7 @@ static enum fz_code special_slot(struct scan_reader *reader, const struct fz_sca
 }
 
 // Decides where a column comes from (spec "Column Projection") and, when from the file, under which name it is asked there.
-static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_file *parquet,
+static enum fz_code plan_column(struct scan_reader *reader, const struct fz_scan_data *data,
                                 const struct fz_field *field, size_t column, struct slot *slot, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_scan_file *file = &reader->source->plan->base.files[reader->file_ix];
@@ -347,14 +359,14 @@ static enum fz_code plan_column(struct scan_reader *reader, struct fz_parquet_fi
     if (!special) {
         slot->kind = SLOT_FILE;
     }
-    if (!parquet) {
+    if (!data) {
         goto out;
     }
-    if (fz_parquet_file_has_ids(parquet)) {
-        read = fz_parquet_file_has_field(parquet, field->id) ? field : NULL;
+    if (fz_scan_data_has_ids(data)) {
+        read = fz_scan_data_has_field(data, field->id) ? field : NULL;
     } else if (!special) {
-        FZ_TRY(fz_name_mapping_field(reader->source->plan->names, fz_parquet_file_schema(parquet), field,
-                                     &reader->file_arena, &read, err));
+        FZ_TRY(fz_name_mapping_field(reader->source->plan->names, fz_scan_data_schema(data), field, &reader->file_arena,
+                                     &read, err));
     }
     if (read) {
         reader->read_fields[reader->n_read] = *read;
@@ -375,7 +387,7 @@ out:
 }
 
 // Key columns of the equality deletes that may hit this file: asked ones are used as they are, others are read besides.
-static enum fz_code plan_groups(struct scan_reader *reader, struct fz_parquet_file *parquet, struct fz_err *err) {
+static enum fz_code plan_groups(struct scan_reader *reader, const struct fz_scan_data *data, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_plan_impl *plan = reader->source->plan;
     const struct fz_scan_file_state *state = &plan->states[reader->file_ix];
@@ -415,7 +427,7 @@ static enum fz_code plan_groups(struct scan_reader *reader, struct fz_parquet_fi
             if (found == SIZE_MAX) {
                 found = reader->n_fields + n_extra;
                 extra_fields[n_extra] = *want;
-                FZ_TRY(plan_column(reader, parquet, want, found, &reader->extra_slots[n_extra], err));
+                FZ_TRY(plan_column(reader, data, want, found, &reader->extra_slots[n_extra], err));
                 n_extra++;
             }
             reader->group_column_ix[reader->n_group_columns++] = found;
@@ -429,7 +441,7 @@ out:
 }
 
 // Puts the columns that have keys to the front of what is read; where such a column is constant in the file, asks at once.
-static void order_by_keys(struct scan_reader *reader) {
+static void order_by_keys(struct scan_reader *reader, const struct morsel *morsel) {
     const struct fz_scan_keys *keys = reader->source->keys;
     reader->n_keys = 0;
     reader->no_key = false;
@@ -453,14 +465,18 @@ static void order_by_keys(struct scan_reader *reader) {
             }
         }
     }
+    if (morsel->avro) { // rows are stored one by one: nothing is won by reading keys first
+        reader->n_keys = 0;
+    }
     reader->n_first = reader->n_keys > 0 ? reader->n_keys : reader->n_read;
 }
 
-static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct fz_parquet_file *parquet,
-                              struct fz_err *err) {
+static enum fz_code plan_file(struct scan_reader *reader, const struct morsel *morsel, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct scan_source *source = reader->source;
     struct fz_arena *arena = &reader->file_arena;
+    const size_t file_ix = morsel->file_ix;
+    const struct fz_scan_data both = {morsel->file, morsel->avro}, *data = both.parquet || both.avro ? &both : NULL;
     fz_batch_dispose(&reader->extra);
     fz_arena_dispose(arena);
     reader->file_ix = file_ix;
@@ -480,14 +496,14 @@ static enum fz_code plan_file(struct scan_reader *reader, size_t file_ix, struct
         return fz_fail_nomem(err, most * sizeof *reader->read_fields);
     }
     for (size_t i = 0; i < reader->n_fields; i++) {
-        FZ_TRY(plan_column(reader, parquet, reader->fields[i], i, &reader->slots[i], err));
+        FZ_TRY(plan_column(reader, data, reader->fields[i], i, &reader->slots[i], err));
     }
     FZ_TRY(fz_scan_positions_of(source->plan, file_ix, source->cancel, &reader->deleted, err));
     reader->skip = source->skip ? source->skip[file_ix] : NULL;
     if (state->n_groups > 0) {
-        FZ_TRY(plan_groups(reader, parquet, err));
+        FZ_TRY(plan_groups(reader, data, err));
     }
-    order_by_keys(reader);
+    order_by_keys(reader, morsel);
 out:
     if (rc != FZ_OK) {
         reader->file_ix = SIZE_MAX;
@@ -510,6 +526,11 @@ static void drop_morsel(struct scan_reader *reader) {
         const struct fz_pq_file *meta = fz_parquet_file_meta(reader->morsel.file);
         fz_progress_add(reader->source->progress, 0, meta->row_groups[reader->morsel.row_group].num_rows, 0);
         fz_parquet_file_unref(reader->morsel.file);
+    }
+    fz_avro_table_reader_close(reader->avro);
+    reader->avro = NULL;
+    if (reader->has_morsel) {
+        fz_avro_file_unref(reader->morsel.avro);
     }
     reader->has_morsel = false;
 }
@@ -547,6 +568,15 @@ out:
     return rc;
 }
 
+static enum fz_code open_avro(struct scan_reader *reader, const struct morsel *morsel, struct fz_err *err) {
+    struct scan_source *source = reader->source;
+    int64_t bytes = source->plan->base.files[morsel->file_ix].entry->file.file_size_in_bytes;
+    source->counters.bytes += bytes;
+    source->counters.bytes_read += reader->surveys ? 0 : bytes;
+    return fz_avro_table_reader_open(morsel->avro, reader->read_fields, reader->n_read,
+                                     !fz_avro_file_has_ids(morsel->avro), source->cancel, &reader->avro, err);
+}
+
 // Equality deletes of any file make the file needed; whether there are some is known per file.
 static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -564,7 +594,7 @@ static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) 
     }
     struct morsel *morsel = &reader->morsel;
     if (morsel->file_ix != reader->file_ix) {
-        FZ_TRY(plan_file(reader, morsel->file_ix, morsel->file, err));
+        FZ_TRY(plan_file(reader, morsel, err));
     }
     reader->next_pos = morsel->first_row;
     reader->end_pos =
@@ -572,6 +602,8 @@ static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) 
                                           : source->plan->base.files[morsel->file_ix].entry->file.record_count);
     if (reader->no_key) {
         reader->next_pos = reader->end_pos; // nothing to be found
+    } else if (reader->n_read > 0 && morsel->avro) {
+        FZ_TRY(open_avro(reader, morsel, err));
     } else if (reader->n_read > 0) {
         FZ_TRY(open_parquet(reader, morsel, err));
     }
@@ -594,7 +626,8 @@ static enum fz_code read_columns(struct scan_reader *reader, struct fz_parquet_r
         fz_column_reset(column);
         reader->read_batch[i] = *column;
     }
-    enum fz_code rc = fz_parquet_reader_next_upto(parquet, &lent, max_rows, first_pos, err);
+    enum fz_code rc = parquet ? fz_parquet_reader_next_upto(parquet, &lent, max_rows, first_pos, err)
+                              : fz_avro_table_reader_next(reader->avro, &lent, max_rows, first_pos, err);
     for (size_t i = from; i < to; i++) { // also after an error: storage may have moved
         *column_at(reader, batch, reader->read_columns[i]) = reader->read_batch[i];
     }
@@ -677,7 +710,7 @@ static enum fz_code read_rows(struct scan_reader *reader, struct fz_batch *batch
     if (reader->parquet && reader->n_keys > 0) {
         return read_by_keys(reader, batch, most, n_rows, n_left, first_pos, err);
     }
-    if (reader->parquet) {
+    if (reader->parquet || reader->avro) {
         rc = read_columns(reader, reader->parquet, 0, reader->n_first, batch, most, n_rows, first_pos, err);
         *n_left = *n_rows;
         return rc;
@@ -969,7 +1002,8 @@ out:
 static void free_source(struct fz_source *base) {
     struct scan_source *source = (struct scan_source *)base;
     for (size_t i = source->queue_head; i < source->n_queue; i++) { // not read to the end
-        fz_parquet_file_unref(source->queue[i].file);
+        struct fz_scan_data data = {source->queue[i].file, source->queue[i].avro};
+        fz_scan_data_close(&data);
     }
     fz_free(source->queue);
     if (source->plan) {

@@ -1,7 +1,7 @@
 // Reading Avro object container files. Bytes are distrusted: every read is checked against the end of the block, every
 // block against the end of the file, counts against the bytes that could hold them.
 #include "format/avro/avro_codec_priv.h"
-#include "format/avro/avro_priv.h"
+#include "format/avro/avro_table_priv.h"
 
 struct fz_avro_pair {
     struct fz_str key, value; // point into the file
@@ -20,6 +20,9 @@ struct fz_avro_reader {
     size_t pos; // in block
     int64_t records_left; // not started yet
     int64_t blocks; // begun
+    fz_avro_more more; // NULL: the whole file is there
+    void *more_ctx;
+    size_t header_len;
 };
 
 enum { MAX_METADATA = 10000, SKIP_DEPTH = 64 };
@@ -107,6 +110,7 @@ enum fz_code fz_avro_reader_open(const void *data, size_t len, struct fz_avro_re
     }
     memcpy(reader->sync, reader->file.ptr + reader->file_pos, sizeof reader->sync);
     reader->file_pos += sizeof reader->sync;
+    reader->header_len = reader->file_pos;
     struct fz_str text = {0};
     if (fz_avro_reader_metadata(reader, "avro.codec", &text) && text.len > 0 &&
         !fz_avro_codec_parse(text, &reader->codec)) {
@@ -124,6 +128,26 @@ enum fz_code fz_avro_reader_open(const void *data, size_t len, struct fz_avro_re
 out:
     fz_avro_reader_close(reader);
     return rc;
+}
+
+enum fz_code fz_avro_reader_blocks(const struct fz_avro_reader *header, fz_avro_more more, void *ctx,
+                                   struct fz_avro_reader **out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_avro_reader *reader = NULL;
+    FZ_NEW(reader, err);
+    reader->schema = json_incref(header->schema);
+    reader->codec = header->codec;
+    memcpy(reader->sync, header->sync, sizeof reader->sync);
+    reader->file = (struct fz_str){"", 0};
+    reader->more = more;
+    reader->more_ctx = ctx;
+    *out = reader;
+out:
+    return rc;
+}
+
+size_t fz_avro_reader_header_len(const struct fz_avro_reader *reader) {
+    return reader->header_len;
 }
 
 void fz_avro_reader_close(struct fz_avro_reader *reader) {
@@ -164,10 +188,35 @@ int64_t fz_avro_reader_block_count(const struct fz_avro_reader *reader) {
     return reader->blocks;
 }
 
+// Makes sure that `need` bytes from the current place on are there, if the file has them.
+static enum fz_code ensure(struct fz_avro_reader *reader, size_t need, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (reader->more != NULL && reader->file.len - reader->file_pos < need) {
+        FZ_TRY(reader->more(reader->more_ctx, reader->file_pos, need, &reader->file, err));
+        reader->file_pos = 0;
+    }
+out:
+    return rc;
+}
+
+// Count, size, bytes and marker of a block, when its head says how long it is.
+static enum fz_code ensure_block(struct fz_avro_reader *reader, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    int64_t count, size;
+    FZ_TRY(ensure(reader, 20, err));
+    size_t pos = reader->file_pos;
+    if (varint(reader->file, &pos, &count) && varint(reader->file, &pos, &size) && size >= 0 && size <= INT32_MAX) {
+        rc = ensure(reader, pos - reader->file_pos + (size_t)size + sizeof reader->sync, err);
+    }
+out:
+    return rc;
+}
+
 static enum fz_code next_block(struct fz_avro_reader *reader, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     int64_t count;
     struct fz_str raw;
+    FZ_TRY(ensure_block(reader, err));
     size_t pos = reader->file_pos;
     if (!varint(reader->file, &pos, &count) || !sized(reader->file, &pos, &raw) || count < 0 ||
         reader->file.len - pos < sizeof reader->sync) {
@@ -201,11 +250,15 @@ enum fz_code fz_avro_reader_next(struct fz_avro_reader *reader, bool *more, stru
             return fz_fail(err, FZ_CORRUPT, "Avro block has %zu bytes behind its last record",
                            reader->block.len - reader->pos);
         }
+        enum fz_code rc = ensure(reader, 1, err);
+        if (rc != FZ_OK) {
+            return rc;
+        }
         if (reader->file_pos >= reader->file.len) {
             *more = false;
             return FZ_OK;
         }
-        enum fz_code rc = next_block(reader, err);
+        rc = next_block(reader, err);
         if (rc != FZ_OK) {
             return rc;
         }
