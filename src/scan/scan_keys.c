@@ -34,6 +34,8 @@ struct key_column {
     uint64_t *slots; // FORM_TABLE: 0 empty; zero itself apart
     size_t slot_mask;
     bool has_zero;
+    uint64_t *marks; // in front of the table: a bit for the hash of each key, few of them set; NULL: none
+    unsigned mark_shift;
     uint32_t *bloom; // FORM_BLOOM
     size_t n_blocks;
 };
@@ -272,6 +274,7 @@ void fz_scan_keys_unref(struct fz_scan_keys *keys) {
         fz_free(key->chunks);
         fz_free(key->bits);
         fz_free(key->slots);
+        fz_free(key->marks);
         fz_free(key->bloom);
     }
     fz_budget_give(keys->budget, keys->taken_bytes);
@@ -427,6 +430,25 @@ static bool build_bitmap(struct fz_scan_keys *keys, struct key_column *key) {
     return true;
 }
 
+static inline uint64_t mark_of(const struct key_column *key, uint64_t v) {
+    return v * 0x9E3779B97F4A7C15u >> key->mark_shift;
+}
+
+// Nearly all rows have no key. Probing the table for them goes wrong in its branches; one bit says it without any.
+static void build_marks(struct fz_scan_keys *keys, struct key_column *key) {
+    unsigned log_bits = 16;
+    while (log_bits < 27 && (size_t)1 << log_bits < key->n_list * 16) {
+        log_bits++;
+    }
+    size_t words = ((size_t)1 << log_bits) / 64;
+    key->marks = take(keys, words * 8) ? fz_calloc(words, 8) : NULL;
+    key->mark_shift = 64 - log_bits;
+    for (size_t i = 0; key->marks != NULL && i < key->n_list; i++) {
+        uint64_t m = mark_of(key, (uint64_t)key->list[i]);
+        key->marks[m >> 6] |= (uint64_t)1 << (m & 63);
+    }
+}
+
 static void build_table(struct fz_scan_keys *keys, struct key_column *key) {
     size_t slots = 64;
     while (slots < key->n_list * 2) {
@@ -453,6 +475,7 @@ static void build_table(struct fz_scan_keys *keys, struct key_column *key) {
         key->n_distinct += key->slots[at] == 0;
         key->slots[at] = v;
     }
+    build_marks(keys, key);
 }
 
 enum fz_code fz_scan_keys_seal(struct fz_scan_keys *keys, struct fz_err *err) {
@@ -667,6 +690,10 @@ size_t fz_scan_keys_filter(const struct fz_scan_keys *keys, size_t i, const stru
     } else {
         int64_t values[FZ_BATCH_ROWS];
         canonical(key, column, n, values);
+        for (size_t r = 0; r < n && key->marks != NULL && column->validity == NULL; r++) {
+            uint64_t m = mark_of(key, (uint64_t)values[r]);
+            keep[r] &= (uint8_t)(key->marks[m >> 6] >> (m & 63) & 1);
+        }
         for (size_t r = 0; r < n; r++) {
             if (keep[r]) {
                 keep[r] = fz_column_is_valid(column, r) ? has(key, values[r]) : null_keep;
