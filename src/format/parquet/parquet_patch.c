@@ -171,7 +171,10 @@ static enum fz_code load_dictionary(struct patch *p, struct fz_err *err) {
         fz_pw_dict_clear(&leaf->dict);
         leaf->dict_page_n = 0;
     }
-    // None of them is a value of the column yet.
+    // None of them is a value of the column yet, nor of its first page.
+    for (uint32_t i = 0; leaf->width == 0 && i < leaf->dict.n; i++) {
+        leaf->dict.spans[i].page = 0;
+    }
     leaf->n_levels = leaf->n_present = leaf->page_plain_bytes = 0;
     leaf->page_rows = leaf->chunk_nans = 0;
     fz_buf_clear(&leaf->plain);
