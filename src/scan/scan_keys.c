@@ -680,11 +680,49 @@ static void filter_bitmap(const struct key_column *key, const struct fz_column *
     }
 }
 
+#define EXTREMES(TYPE)                                                                                                 \
+    do {                                                                                                               \
+        const TYPE *v = column->data;                                                                                  \
+        TYPE lo = v[0], hi = v[0];                                                                                     \
+        for (size_t r = 1; r < n; r++) {                                                                               \
+            lo = v[r] < lo ? v[r] : lo;                                                                                \
+            hi = v[r] > hi ? v[r] : hi;                                                                                \
+        }                                                                                                              \
+        min = lo;                                                                                                      \
+        max = hi;                                                                                                      \
+    } while (0)
+
+// Where keys are sparse and rows are clustered by them, most batches lie between two keys: their smallest and greatest value say so
+// in a fraction of the time that looking at each row takes. Rows without NULLs only.
+static bool lies_between_keys(const struct key_column *key, const struct fz_column *column, size_t n) {
+    int64_t min, max;
+    bool sparse = key->n_list > 0 && ((uint64_t)key->max - (uint64_t)key->min) / key->n_list >= FZ_BATCH_ROWS / 2;
+    if (n == 0 || !sparse || !key->is_integer || key->list == NULL) {
+        return false;
+    }
+    switch (fz_type_width(column->type)) {
+    case 4:
+        EXTREMES(int32_t);
+        break;
+    case 8:
+        EXTREMES(int64_t);
+        break;
+    default:
+        return false;
+    }
+    size_t at = lower_bound(key, min);
+    return at == key->n_list || key->list[at] > max;
+}
+
 size_t fz_scan_keys_filter(const struct fz_scan_keys *keys, size_t i, const struct fz_column *column, size_t n,
                            uint8_t *keep) {
     const struct key_column *key = &keys->columns[i];
     uint8_t null_keep = null_matches(key);
     size_t left = 0;
+    if (column->validity == NULL && lies_between_keys(key, column, n)) {
+        memset(keep, 0, n);
+        return 0;
+    }
     if (key->form == FORM_BITMAP && column->validity == NULL) {
         filter_bitmap(key, column, n, keep);
     } else {

@@ -266,11 +266,51 @@ static void ranges_and_lists(void **state) {
     fz_free(v);
 }
 
+// Sorted rows without NULLs, as in a clustered table, batch by batch: every row has the answer it has alone.
+static void sparse_keys_in_clustered_rows(void **state) {
+    (void)state;
+    state_of_random = 5;
+    const struct fz_type *types[] = {fz_type_primitive(FZ_TYPE_LONG), fz_type_primitive(FZ_TYPE_INT)};
+    for (int t = 0; t < 2; t++) {
+        struct values *source = source_of(types[t], 60, 400000, -7), *rows = fz_calloc(1, sizeof *rows);
+        source->numbers[3] = t == 0 ? (int64_t)1 << 50 : INT32_MAX; // a new key far away
+        struct fz_scan_keys *keys = keys_of(source, types[t], t == 0, NULL);
+        size_t found = 0, want = 0;
+        rows->type = types[t];
+        rows->n = 2000;
+        for (int64_t from = -1000; from < 401000; from += 2000) {
+            struct fz_arena arena = {0};
+            struct fz_batch batch;
+            uint8_t keep[FZ_BATCH_ROWS];
+            for (size_t i = 0; i < rows->n; i++) {
+                rows->numbers[i] = from + (int64_t)i;
+            }
+            fill(&batch, rows, 0, &arena);
+            batch.columns[0].validity = NULL;
+            memset(keep, 1, sizeof keep);
+            found += fz_scan_keys_filter(keys, 0, &batch.columns[0], batch.n_rows, keep);
+            for (size_t i = 0; i < rows->n; i++) {
+                bool is_key = contains(source, rows->numbers[i], false);
+                assert_int_equal(keep[i], is_key);
+                want += is_key;
+            }
+            fz_batch_dispose(&batch);
+            fz_arena_dispose(&arena);
+        }
+        assert_int_equal(found, want);
+        assert_true(want >= 40);
+        fz_scan_keys_unref(keys);
+        fz_free(source);
+        fz_free(rows);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(every_type_and_form),
         FZ_TEST(forms_are_chosen_by_how_the_keys_lie),
         FZ_TEST(ranges_and_lists),
+        FZ_TEST(sparse_keys_in_clustered_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
