@@ -340,6 +340,18 @@ static enum fz_isolation isolation_of(const struct fz_change *c) {
                : FZ_ISOLATION_SERIALIZABLE;
 }
 
+// Another commit came first and the two cannot both stand. A pipeline runs its batch again by itself.
+static void say_run_again(const struct fz_change *c, struct fz_err *err) {
+    struct fz_err whole = *err;
+    if (c->context->check_head == NULL) {
+        int n =
+            snprintf(whole.message, sizeof whole.message,
+                     "%.1200s. Nothing was changed: run the statement again, it then works on the table as it is now",
+                     err->message);
+        *err = n > 0 ? whole : *err;
+    }
+}
+
 static enum fz_code commit(struct fz_change *c, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_property *summary = NULL;
@@ -381,6 +393,9 @@ static enum fz_code commit(struct fz_change *c, struct fz_err *err) {
     FZ_TRY(fz_commit_snapshot(&request, &result, err));
     c->stats.snapshot_id = result.snapshot_id;
 out:
+    if (rc == FZ_CONFLICT && err != NULL) {
+        say_run_again(c, err);
+    }
     fz_metadata_unref(result.metadata);
     return rc;
 }

@@ -175,7 +175,17 @@ static void suggest_table(const struct fz_engine_table *t, struct fz_err *err) {
         return;
     }
     size_t len = strlen(err->message);
-    if (!exists) {
+    struct fz_table_name outer = {.levels = ns.levels, .n_levels = ns.n_levels - 1, .name = NULL};
+    struct fz_metadata *table = NULL;
+    outer.name = ns.n_levels > 1 ? ns.levels[ns.n_levels - 1] : NULL;
+    if (!exists && outer.name != NULL && t->catalog->vtable->load(t->catalog, &outer, &table, &ignored) == FZ_OK) {
+        fz_metadata_unref(table);
+        snprintf(
+            err->message + len, sizeof err->message - len,
+            "; %s is a table, which has no metadata table %s (there are snapshots, history, refs, files, manifests, "
+            "partitions, entries and their all_ forms) and no such branch_NAME or tag_NAME",
+            outer.name, t->name.name);
+    } else if (!exists) {
         snprintf(err->message + len, sizeof err->message - len, "; the namespace does not exist");
     } else if (t->catalog->vtable->list_tables(t->catalog, &ns, look_at_name, &near, &ignored) == FZ_OK &&
                near.best[0] != 0) {

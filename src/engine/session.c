@@ -96,6 +96,13 @@ enum fz_code fz_engine_open(const struct fz_engine_options *options, struct fz_e
         rc = fz_fail_nomem(err, 16);
         goto out;
     }
+    if (!fz_engine_has_catalog(e, e->current_catalog)) {
+        rc =
+            fz_fail_cond(err, FZ_NOT_FOUND, "CATALOG_NOT_FOUND",
+                         "there is no catalog %s to start in: configure it with spark.sql.catalog.%s.type and its keys",
+                         e->current_catalog, e->current_catalog);
+        goto out;
+    }
     *out = e;
     e = NULL;
 out:

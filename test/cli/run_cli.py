@@ -62,6 +62,17 @@ def exit_status_2_for_wrong_usage():
         assert rc == 2 and err, (args, rc, out, err)
 
 @test
+def names_that_do_not_exist_are_explained():
+    rc, out, err = frazil("sql", "--catalog", "nope", "-e", "SELECT 1")
+    equal((rc, out), (2, ""))
+    has(err, "CATALOG_NOT_FOUND", "spark.sql.catalog.nope.type")
+    sql("CREATE TABLE db.t (id INT)")
+    has(sql("SELECT * FROM db.t.nosuch", status=1), "t is a table", "nosuch", "snapshots", "branch_NAME")
+    has(sql("SELECT * FROM db2.t", status=1), "the namespace does not exist")
+    sql("CREATE TABLE db.orders (id INT)")
+    has(sql("SELECT * FROM db.ordres", status=1), "did you mean `orders`?")
+
+@test
 def errors_stop_the_script_unless_told_to_go_on():
     rc, out, err = frazil("sql", "--format", "csv", "--no-header", "-e", "SELECT 1;\n\nSELEC 2; SELECT 3")
     equal((rc, out), (1, "1\n"))
@@ -293,7 +304,7 @@ def processes_at_once_lose_nothing():
         _, err = r.communicate(timeout=120)
         assert r.returncode in ((0, 3) if kind == "merge" else (0,)), (kind, r.returncode, err)
         if r.returncode == 3:
-            has(err.decode(), "[CONFLICT]")
+            has(err.decode(), "[CONFLICT]", "Nothing was changed: run the statement again")
         done[kind] += r.returncode == 0
     assert done["merge"] >= 1
     equal(rows("SELECT count(*), min(v), max(v) FROM db.t WHERE id < 100; SELECT count(*), 0 AS a, 0 AS b FROM db.t WHERE id >= 1000"), [(100, done["merge"], done["merge"]), (4, 0, 0)])
