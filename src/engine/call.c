@@ -23,6 +23,10 @@ static const struct fz_procedure PROCEDURES[] = {
      "rewritten_data_files_count INT, added_data_files_count INT, rewritten_bytes_count BIGINT, "
      "failed_data_files_count INT, removed_delete_files_count INT",
      fz_call_rewrite_data_files},
+    {"compute_table_stats", "table STRING, snapshot_id BIGINT, columns ARRAY<STRING>", 1, "statistics_file STRING",
+     fz_call_compute_table_stats},
+    {"compute_partition_stats", "table STRING, snapshot_id BIGINT", 1, "partition_statistics_file STRING",
+     fz_call_compute_partition_stats},
 };
 
 const char *fz_call_text(struct fz_call *call, size_t param) {

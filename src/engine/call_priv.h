@@ -39,4 +39,8 @@ enum fz_code fz_call_publish_changes(struct fz_call *call, struct fz_err *err);
 // procedures_rewrite.c
 enum fz_code fz_call_rewrite_data_files(struct fz_call *call, struct fz_err *err);
 
+// procedures_statistics.c
+enum fz_code fz_call_compute_table_stats(struct fz_call *call, struct fz_err *err);
+enum fz_code fz_call_compute_partition_stats(struct fz_call *call, struct fz_err *err);
+
 #endif

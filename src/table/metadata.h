@@ -123,6 +123,7 @@ const char *fz_snapshot_summary(const struct fz_snapshot *s, const char *key); /
 
 // A schema as the JSON text in manifests and data files ("iceberg.schema"); everything lands in `arena`.
 enum fz_code fz_schema_decode(struct fz_arena *arena, struct fz_str text, struct fz_schema *out, struct fz_err *err);
+void fz_schema_encode(struct fz_buf *out, const struct fz_schema *schema, struct fz_err *err); // the reverse, appended
 
 // Schema helpers. Field lookup is over the whole tree.
 const struct fz_field *fz_schema_find(const struct fz_schema *schema, int32_t field_id);

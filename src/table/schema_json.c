@@ -273,6 +273,10 @@ enum fz_code fz_schema_decode(struct fz_arena *arena, struct fz_str text, struct
     return rc;
 }
 
+void fz_schema_encode(struct fz_buf *out, const struct fz_schema *schema, struct fz_err *err) {
+    fz_schema_to_json(out, schema, err);
+}
+
 void fz_schema_to_json(struct fz_buf *out, const struct fz_schema *schema, struct fz_err *err) {
     fz_buf_printf(out, "{\"type\":\"struct\",\"schema-id\":%d,", schema->schema_id);
     if (schema->n_identifier_field_ids > 0) {

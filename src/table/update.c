@@ -336,6 +336,56 @@ out:
     return rc;
 }
 
+// The list `key` without the entry of a snapshot, and with `json` (may be NULL) at its end.
+static enum fz_code replace_statistics(struct builder *b, const char *key, int64_t snapshot_id, const char *json) {
+    enum fz_code rc = FZ_OK;
+    struct fz_metadata *m = b->m;
+    size_t at = 0;
+    char *text = NULL;
+    while (at < m->n_other_members && strcmp(m->other_members[at].key, key) != 0) {
+        at++;
+    }
+    json_t *list = at < m->n_other_members ? json_loads(m->other_members[at].value, 0, NULL) : json_array();
+    json_t *entry = json != NULL ? json_loads(json, 0, NULL) : NULL;
+    if (list == NULL || (json != NULL && entry == NULL)) {
+        rc = fz_fail(b->err, FZ_BUG, "statistics of snapshot %lld are no JSON", (long long)snapshot_id);
+        goto out;
+    }
+    for (size_t j = json_array_size(list); j-- > 0;) {
+        if (json_integer_value(json_object_get(json_array_get(list, j), "snapshot-id")) == snapshot_id) {
+            (void)json_array_remove(list, j);
+        }
+    }
+    if (entry != NULL && json_array_append(list, entry) != 0) {
+        rc = fz_fail_nomem(b->err, 0);
+        goto out;
+    }
+    if (at == m->n_other_members) {
+        struct fz_property *all = fz_arena_array(&m->arena, at + 1, sizeof *all);
+        if (all == NULL) {
+            rc = fz_fail_nomem(b->err, at);
+            goto out;
+        }
+        if (at > 0) {
+            memcpy(all, m->other_members, at * sizeof *all);
+        }
+        all[at].key = key;
+        m->other_members = all;
+        m->n_other_members++;
+    }
+    text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (text == NULL) {
+        rc = fz_fail_nomem(b->err, 0);
+        goto out;
+    }
+    FZ_TRY(fz_text_copy(&m->arena, text, &m->other_members[at].value, b->err));
+out:
+    free(text);
+    json_decref(entry);
+    json_decref(list);
+    return rc;
+}
+
 static enum fz_code remove_snapshots(struct builder *b, const int64_t *ids, size_t n) {
     enum fz_code rc = FZ_OK;
     struct fz_metadata *m = b->m;
@@ -439,6 +489,14 @@ static enum fz_code apply(struct builder *b, const struct fz_update *u) {
     case FZ_UPDATE_REMOVE_PROPERTIES:
         remove_properties(b, u->u.properties.items, u->u.properties.n);
         return FZ_OK;
+    case FZ_UPDATE_SET_STATISTICS:
+        return replace_statistics(b, "statistics", u->u.statistics.snapshot_id, u->u.statistics.json);
+    case FZ_UPDATE_REMOVE_STATISTICS:
+        return replace_statistics(b, "statistics", u->u.statistics.snapshot_id, NULL);
+    case FZ_UPDATE_SET_PARTITION_STATISTICS:
+        return replace_statistics(b, "partition-statistics", u->u.statistics.snapshot_id, u->u.statistics.json);
+    case FZ_UPDATE_REMOVE_PARTITION_STATISTICS:
+        return replace_statistics(b, "partition-statistics", u->u.statistics.snapshot_id, NULL);
     }
     return fz_fail(b->err, FZ_BUG, "unknown metadata update %d", (int)u->kind);
 }

@@ -21,6 +21,10 @@ enum fz_update_kind {
     FZ_UPDATE_SET_LOCATION,
     FZ_UPDATE_SET_PROPERTIES,
     FZ_UPDATE_REMOVE_PROPERTIES,
+    FZ_UPDATE_SET_STATISTICS, // replaces what the snapshot has
+    FZ_UPDATE_REMOVE_STATISTICS,
+    FZ_UPDATE_SET_PARTITION_STATISTICS,
+    FZ_UPDATE_REMOVE_PARTITION_STATISTICS,
 };
 struct fz_update {
     enum fz_update_kind kind;
@@ -40,6 +44,10 @@ struct fz_update {
             const int64_t *ids;
             size_t n;
         } snapshots;
+        struct {
+            int64_t snapshot_id;
+            const char *json; // the statistics file as the spec's JSON object; removal: not looked at
+        } statistics;
     } u;
 };
 

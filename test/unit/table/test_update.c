@@ -33,6 +33,15 @@ static const char *const spark_schema =
     "\"refs\":{},\"snapshots\":[],"
     "\"statistics\":[],\"partition-statistics\":[],\"snapshot-log\":[],\"metadata-log\":[]}";
 
+static const char *other_member(const struct fz_metadata *m, const char *key) {
+    for (size_t i = 0; i < m->n_other_members; i++) {
+        if (strcmp(m->other_members[i].key, key) == 0) {
+            return m->other_members[i].value;
+        }
+    }
+    return "";
+}
+
 static struct fz_metadata *create_nested(struct fz_arena *arena) {
     const struct fz_type *i = fz_type_primitive(FZ_TYPE_INT), *text = fz_type_primitive(FZ_TYPE_STRING);
     const struct fz_field pq[] = {{.id = 90, .name = "p", .type = text}, {.id = 91, .name = "q", .type = i}};
@@ -138,6 +147,19 @@ static void snapshots_and_logs(void **state) {
     assert_int_equal(m->current_snapshot_id, 20);
     assert_int_equal(m->n_snapshot_log, 5);
     assert_int_equal(m->snapshot_log[4].timestamp_ms, 9000);
+    // Statistics files: one entry a snapshot, the newest; they go with their snapshot.
+    const struct fz_update statistics[] = {
+        {.kind = FZ_UPDATE_SET_STATISTICS, .u.statistics = {30, "{\"snapshot-id\":30,\"statistics-path\":\"a\"}"}},
+        {.kind = FZ_UPDATE_SET_STATISTICS, .u.statistics = {20, "{\"snapshot-id\":20,\"statistics-path\":\"b\"}"}},
+        {.kind = FZ_UPDATE_SET_STATISTICS, .u.statistics = {20, "{\"snapshot-id\":20,\"statistics-path\":\"c\"}"}},
+        {.kind = FZ_UPDATE_SET_PARTITION_STATISTICS, .u.statistics = {30, "{\"snapshot-id\":30}"}},
+        {.kind = FZ_UPDATE_SET_PARTITION_STATISTICS, .u.statistics = {20, "{\"snapshot-id\":20}"}},
+        {.kind = FZ_UPDATE_REMOVE_PARTITION_STATISTICS, .u.statistics = {20, NULL}}};
+    m = apply(m, statistics, 6, 9000);
+    assert_string_equal(
+        other_member(m, "statistics"),
+        "[{\"snapshot-id\":30,\"statistics-path\":\"a\"},{\"snapshot-id\":20,\"statistics-path\":\"c\"}]");
+    assert_string_equal(other_member(m, "partition-statistics"), "[{\"snapshot-id\":30}]");
     // Expiry cuts the log behind the gap and drops references to what is gone.
     const int64_t gone[] = {10, 30};
     const struct fz_update expire = {.kind = FZ_UPDATE_REMOVE_SNAPSHOTS, .u.snapshots = {gone, 2}};
@@ -145,6 +167,8 @@ static void snapshots_and_logs(void **state) {
     assert_int_equal(m->n_snapshots, 2);
     assert_int_equal(m->n_snapshot_log, 2); // 40, 20: what came before 30 is cut
     assert_null(fz_metadata_find_ref(m, "t"));
+    assert_string_equal(other_member(m, "statistics"), "[{\"snapshot-id\":20,\"statistics-path\":\"c\"}]");
+    assert_string_equal(other_member(m, "partition-statistics"), "[]");
     // The metadata log is capped.
     const struct fz_property cap = {"write.metadata.previous-versions-max", "2"};
     const struct fz_update set = {.kind = FZ_UPDATE_SET_PROPERTIES, .u.properties = {&cap, 1}};
