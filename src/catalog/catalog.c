@@ -264,3 +264,37 @@ enum fz_code fz_namespace_finish_properties(struct fz_catalog *catalog, const st
     qsort(*properties, *n, sizeof **properties, compare_properties);
     return FZ_OK;
 }
+
+static bool creates(const struct fz_requirement *requirements, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (requirements[i].kind == FZ_REQUIRE_CREATE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum fz_code fz_catalog_next(const struct fz_table_name *name, enum fz_code loaded, const struct fz_err *why,
+                             struct fz_metadata *current, const struct fz_requirement *requirements, size_t n_req,
+                             const struct fz_update *updates, size_t n_updates, struct fz_metadata **out,
+                             struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    bool create = creates(requirements, n_req);
+    if (create && loaded == FZ_OK) {
+        return fz_fail_table_exists(err, name);
+    }
+    if (loaded != FZ_OK && !(create && loaded == FZ_NOT_FOUND)) {
+        if (err != NULL && err->code == FZ_OK) {
+            *err = *why;
+        }
+        return loaded;
+    }
+    FZ_TRY(fz_requirements_check(requirements, n_req, current, err));
+    if (n_updates == 0 && current != NULL) {
+        *out = fz_metadata_ref(current);
+        return FZ_OK;
+    }
+    FZ_TRY(fz_metadata_apply(current, updates, n_updates, fz_now_us() / 1000, out, err));
+out:
+    return rc;
+}

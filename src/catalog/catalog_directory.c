@@ -247,15 +247,6 @@ static enum fz_code check_place(const struct fz_metadata *metadata, const char *
     return FZ_OK;
 }
 
-static bool creates(const struct fz_requirement *requirements, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (requirements[i].kind == FZ_REQUIRE_CREATE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum fz_code directory_commit(struct fz_catalog *base, const struct fz_table_name *name,
                                      const struct fz_requirement *requirements, size_t n_req,
                                      const struct fz_update *updates, size_t n_updates, struct fz_metadata **out,
@@ -267,25 +258,14 @@ static enum fz_code directory_commit(struct fz_catalog *base, const struct fz_ta
     struct fz_err inner = FZ_ERR_INIT;
     char *table;
     int64_t version = 0;
-    bool create = creates(requirements, n_req);
     FZ_TRY(path_of(d, &arena, name, &table, err));
     rc = load_table(d, name, table, &current, &version, &inner);
-    if (create && rc == FZ_OK) {
-        rc = fz_fail_table_exists(err, name);
+    FZ_TRY(fz_catalog_next(name, rc, &inner, current, requirements, n_req, updates, n_updates, &metadata, err));
+    if (metadata == current) { // nothing to do
+        *out = metadata;
+        metadata = NULL;
         goto out;
     }
-    if (rc != FZ_OK && !(create && rc == FZ_NOT_FOUND)) {
-        if (err != NULL && err->code == FZ_OK) {
-            *err = inner;
-        }
-        goto out;
-    }
-    FZ_TRY(fz_requirements_check(requirements, n_req, current, err));
-    if (n_updates == 0 && current != NULL) {
-        *out = fz_metadata_ref(current);
-        goto out;
-    }
-    FZ_TRY(fz_metadata_apply(current, updates, n_updates, fz_now_us() / 1000, &metadata, err));
     if (current == NULL || strcmp(metadata->location, current->location) != 0 ||
         fz_metadata_property(metadata, "write.metadata.path", NULL) != NULL) {
         FZ_TRY(check_place(metadata, table, err)); // a table that was moved as a whole keeps its old location

@@ -22,6 +22,14 @@ enum fz_code fz_fail_namespace_exists(struct fz_err *err, const struct fz_table_
 enum fz_code fz_fail_namespace_not_empty(struct fz_err *err, const struct fz_table_name *name, const char *what,
                                          int64_t n);
 
+// What a commit makes of the table as it was loaded (`loaded`: how that ended, `why` its error; `current` NULL when there is none):
+// checks that it is there, or not there when it is to be created, checks the requirements and applies the updates. Without updates
+// *out is a reference to `current`.
+enum fz_code fz_catalog_next(const struct fz_table_name *name, enum fz_code loaded, const struct fz_err *why,
+                             struct fz_metadata *current, const struct fz_requirement *requirements, size_t n_req,
+                             const struct fz_update *updates, size_t n_updates, struct fz_metadata **out,
+                             struct fz_err *err);
+
 // From namespaces of any depth, those of one level below `parent`. Calls `fn` for each.
 enum fz_code fz_child_namespaces(const struct fz_table_name *parent, const char *const *namespaces, size_t n,
                                  fz_name_fn fn, void *ctx, struct fz_err *err);

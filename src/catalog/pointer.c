@@ -164,15 +164,6 @@ out:
     return rc;
 }
 
-static bool creates(const struct fz_requirement *requirements, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        if (requirements[i].kind == FZ_REQUIRE_CREATE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum fz_code fz_pointer_commit(struct fz_catalog *base, const struct fz_table_name *name,
                                const struct fz_requirement *requirements, size_t n_req, const struct fz_update *updates,
                                size_t n_updates, struct fz_metadata **out, struct fz_err *err) {
@@ -180,24 +171,13 @@ enum fz_code fz_pointer_commit(struct fz_catalog *base, const struct fz_table_na
     enum fz_code rc = FZ_OK;
     struct fz_metadata *current = NULL, *metadata = NULL;
     struct fz_err inner = FZ_ERR_INIT;
-    bool create = creates(requirements, n_req);
     rc = fz_pointer_load(base, name, &current, &inner);
-    if (create && rc == FZ_OK) {
-        rc = fz_fail_table_exists(err, name);
+    FZ_TRY(fz_catalog_next(name, rc, &inner, current, requirements, n_req, updates, n_updates, &metadata, err));
+    if (metadata == current) { // nothing to do
+        *out = metadata;
+        metadata = NULL;
         goto out;
     }
-    if (rc != FZ_OK && !(create && rc == FZ_NOT_FOUND)) {
-        if (err != NULL && err->code == FZ_OK) {
-            *err = inner;
-        }
-        goto out;
-    }
-    FZ_TRY(fz_requirements_check(requirements, n_req, current, err));
-    if (n_updates == 0 && current != NULL) {
-        *out = fz_metadata_ref(current);
-        goto out;
-    }
-    FZ_TRY(fz_metadata_apply(current, updates, n_updates, fz_now_us() / 1000, &metadata, err));
     FZ_TRY(write_and_publish(catalog, name, current, metadata, err));
     *out = metadata;
     metadata = NULL;

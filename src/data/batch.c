@@ -42,7 +42,7 @@ size_t fz_type_width(const struct fz_type *type) {
     return 0;
 }
 
-static bool holds_strings(const struct fz_type *type) {
+bool fz_type_is_strings(const struct fz_type *type) {
     switch ((int)type->id) {
     case FZ_TYPE_STRING:
     case FZ_TYPE_FIXED:
@@ -439,7 +439,7 @@ enum fz_code fz_column_copy(struct fz_column *dst, size_t dst_row, const struct 
     if (nulls) {
         clear_nulls(dst, dst_row, n);
     }
-    if (strings != NULL && holds_strings(dst->type)) {
+    if (strings != NULL && fz_type_is_strings(dst->type)) {
         rc = own_strings(dst, dst_row, n, strings, err);
     }
 out:

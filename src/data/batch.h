@@ -88,6 +88,7 @@ static inline bool fz_column_is_valid(const struct fz_column *c, size_t row) {
 
 // Bytes of one value in the layout above; 0 for struct.
 size_t fz_type_width(const struct fz_type *type);
+bool fz_type_is_strings(const struct fz_type *type); // rows are struct fz_string
 
 // One column per field, with owned storage for `capacity` rows (usually FZ_BATCH_ROWS); children of lists start empty and
 // grow with fz_column_reserve.

@@ -345,3 +345,18 @@ void fz_expr_print(struct fz_buf *out, const struct fz_expr *expr) {
         break;
     }
 }
+
+enum fz_expr_kind fz_expr_mirrored(enum fz_expr_kind kind) {
+    switch ((int)kind) {
+    case FZ_EXPR_LT:
+        return FZ_EXPR_GT;
+    case FZ_EXPR_LE:
+        return FZ_EXPR_GE;
+    case FZ_EXPR_GT:
+        return FZ_EXPR_LT;
+    case FZ_EXPR_GE:
+        return FZ_EXPR_LE;
+    default:
+        return kind;
+    }
+}

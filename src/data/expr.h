@@ -108,4 +108,7 @@ bool fz_expr_evaluable(const struct fz_expr *expr);
 enum fz_code fz_expr_evaluate(const struct fz_expr *expr, const struct fz_batch *batch, uint8_t *out,
                               struct fz_err *err);
 
+// The comparison that says the same with its sides exchanged: a < b is b > a.
+enum fz_expr_kind fz_expr_mirrored(enum fz_expr_kind kind);
+
 #endif

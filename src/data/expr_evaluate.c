@@ -317,21 +317,6 @@ static const uint8_t *outcomes(enum fz_expr_kind kind) {
     }
 }
 
-static enum fz_expr_kind mirrored(enum fz_expr_kind kind) {
-    switch ((int)kind) {
-    case FZ_EXPR_LT:
-        return FZ_EXPR_GT;
-    case FZ_EXPR_LE:
-        return FZ_EXPR_GE;
-    case FZ_EXPR_GT:
-        return FZ_EXPR_LT;
-    case FZ_EXPR_GE:
-        return FZ_EXPR_LE;
-    default:
-        return kind;
-    }
-}
-
 static struct fz_value operand_at(const struct operand *operand, size_t row) {
     return operand->column != NULL ? fz_value_at(operand->column, row, NULL) : *operand->literal;
 }
@@ -373,7 +358,7 @@ static enum fz_code evaluate_comparison(const struct fz_expr *expr, const struct
         struct operand swap = a;
         a = b;
         b = swap;
-        kind = mirrored(kind);
+        kind = fz_expr_mirrored(kind);
     }
     if (a.column == NULL || b.column != NULL) {
         compare_rows(kind, &a, &b, n, out);

@@ -8,20 +8,6 @@ bool fz_duck_type_is_flat(const struct fz_type *type) {
     return fz_type_is_primitive(type) && type->id != FZ_TYPE_UNKNOWN;
 }
 
-static bool is_bytes(const struct fz_type *type) {
-    switch ((int)type->id) {
-    case FZ_TYPE_STRING:
-    case FZ_TYPE_FIXED:
-    case FZ_TYPE_BINARY:
-    case FZ_TYPE_VARIANT:
-    case FZ_TYPE_GEOMETRY:
-    case FZ_TYPE_GEOGRAPHY:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static size_t n_words(size_t rows) {
     return (rows + 63) / 64;
 }
@@ -101,7 +87,7 @@ static enum fz_code write_rows(duckdb_vector vector, const struct fz_column *col
         break;
     }
     default:
-        if (copy_strings && is_bytes(column->type)) {
+        if (copy_strings && fz_type_is_strings(column->type)) {
             write_strings(vector, column, n);
         } else {
             void *to = duckdb_vector_get_data(vector);

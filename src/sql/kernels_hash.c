@@ -417,29 +417,13 @@ static bool decode(struct fz_buf *out, struct fz_str s, struct fz_str name) {
     return set != UTF32 && set != UNKNOWN && i == s.len;
 }
 
-#define TO_BYTES(name, expression)                                                                                     \
-    FZ_KERNEL_RUN(name) {                                                                                              \
-        (void)n_args;                                                                                                  \
-        struct fz_buf buf = {0};                                                                                       \
-        enum fz_code rc = FZ_OK;                                                                                       \
-        for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {                                                           \
-            if (expression) {                                                                                          \
-                rc = fz_col_take_buf(out, i, &buf, strings, err);                                                      \
-            } else {                                                                                                   \
-                fz_column_set_null(out, i);                                                                            \
-                fz_buf_clear(&buf);                                                                                    \
-            }                                                                                                          \
-        }                                                                                                              \
-        fz_buf_dispose(&buf);                                                                                          \
-        return rc;                                                                                                     \
-    }
-TO_BYTES(k_sha2, sha2(&buf, fz_col_str(&args[0], i), fz_col_i64(&args[1], i)))
-TO_BYTES(k_base64, base64(&buf, fz_col_str(&args[0], i)))
-TO_BYTES(k_unbase64, unbase64(&buf, fz_col_str(&args[0], i)))
-TO_BYTES(k_to_binary, to_binary(&buf, fz_col_str(&args[0], i), fz_col_str(&args[1], i)))
-TO_BYTES(k_encode, encode(&buf, fz_col_str(&args[0], i), fz_col_str(&args[1], i)))
-TO_BYTES(k_decode, decode(&buf, fz_col_str(&args[0], i), fz_col_str(&args[1], i)))
-TO_BYTES(k_sort_key, (sort_key(&buf, &args[0], i, 0), fz_column_is_valid(&args[0], i)))
+FZ_KERNEL_TO_BYTES(k_sha2, sha2(&buf, fz_col_str(&args[0], i), fz_col_i64(&args[1], i)))
+FZ_KERNEL_TO_BYTES(k_base64, base64(&buf, fz_col_str(&args[0], i)))
+FZ_KERNEL_TO_BYTES(k_unbase64, unbase64(&buf, fz_col_str(&args[0], i)))
+FZ_KERNEL_TO_BYTES(k_to_binary, to_binary(&buf, fz_col_str(&args[0], i), fz_col_str(&args[1], i)))
+FZ_KERNEL_TO_BYTES(k_encode, encode(&buf, fz_col_str(&args[0], i), fz_col_str(&args[1], i)))
+FZ_KERNEL_TO_BYTES(k_decode, decode(&buf, fz_col_str(&args[0], i), fz_col_str(&args[1], i)))
+FZ_KERNEL_TO_BYTES(k_sort_key, (sort_key(&buf, &args[0], i, 0), fz_column_is_valid(&args[0], i)))
 
 FZ_KERNEL_RUN(k_crc32) {
     FZ_KERNEL_UNUSED;

@@ -128,4 +128,22 @@ enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, si
 enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
                                  struct fz_arena *strings, struct fz_err *err);
 
+// A kernel that fills `buf` with the text or bytes of row i; NULL where `expression` is false.
+#define FZ_KERNEL_TO_BYTES(name, expression)                                                                                      \
+    FZ_KERNEL_RUN(name) {                                                                                              \
+        (void)n_args;                                                                                                  \
+        struct fz_buf buf = {0};                                                                                       \
+        enum fz_code rc = FZ_OK;                                                                                       \
+        for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {                                                           \
+            if (expression) {                                                                                          \
+                rc = fz_col_take_buf(out, i, &buf, strings, err);                                                      \
+            } else {                                                                                                   \
+                fz_column_set_null(out, i);                                                                            \
+                fz_buf_clear(&buf);                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        fz_buf_dispose(&buf);                                                                                          \
+        return rc;                                                                                                     \
+    }
+
 #endif

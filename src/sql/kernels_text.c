@@ -7,22 +7,6 @@
 #include <stdlib.h>
 #include <utf8proc.h>
 
-#define TO_TEXT(name, expression)                                                                                      \
-    FZ_KERNEL_RUN(name) {                                                                                              \
-        (void)n_args;                                                                                                  \
-        struct fz_buf buf = {0};                                                                                       \
-        enum fz_code rc = FZ_OK;                                                                                       \
-        for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {                                                           \
-            if (expression) {                                                                                          \
-                rc = fz_col_take_buf(out, i, &buf, strings, err);                                                      \
-            } else {                                                                                                   \
-                fz_column_set_null(out, i);                                                                            \
-                fz_buf_clear(&buf);                                                                                    \
-            }                                                                                                          \
-        }                                                                                                              \
-        fz_buf_dispose(&buf);                                                                                          \
-        return rc;                                                                                                     \
-    }
 #define ARG(k) fz_col_str(&args[k], i)
 #define NUM(k) fz_col_i64(&args[k], i)
 
@@ -139,10 +123,10 @@ static bool reverse(struct fz_buf *out, struct fz_str s) {
     }
     return true;
 }
-TO_TEXT(k_upper, map_case(&buf, ARG(0), true))
-TO_TEXT(k_lower, map_case(&buf, ARG(0), false))
-TO_TEXT(k_initcap, initcap(&buf, ARG(0)))
-TO_TEXT(k_reverse, reverse(&buf, ARG(0)))
+FZ_KERNEL_TO_BYTES(k_upper, map_case(&buf, ARG(0), true))
+FZ_KERNEL_TO_BYTES(k_lower, map_case(&buf, ARG(0), false))
+FZ_KERNEL_TO_BYTES(k_initcap, initcap(&buf, ARG(0)))
+FZ_KERNEL_TO_BYTES(k_reverse, reverse(&buf, ARG(0)))
 
 static size_t skip_chars(struct fz_str s, size_t from, int64_t n) { // byte offset n characters further
     while (n > 0 && from < s.len) {
@@ -167,7 +151,7 @@ static bool overlay(struct fz_buf *out, struct fz_str s, struct fz_str with, int
     fz_buf_append(out, s.ptr + at, s.len - at);
     return true;
 }
-TO_TEXT(k_overlay, overlay(&buf, ARG(0), ARG(1), NUM(2), NUM(3)))
+FZ_KERNEL_TO_BYTES(k_overlay, overlay(&buf, ARG(0), ARG(1), NUM(2), NUM(3)))
 
 static bool substring_index(struct fz_buf *out, struct fz_str s, struct fz_str d, int64_t n) {
     if (d.len == 0 || n == 0) {
@@ -194,7 +178,7 @@ static bool substring_index(struct fz_buf *out, struct fz_str s, struct fz_str d
     fz_buf_append(out, s.ptr, s.len);
     return true;
 }
-TO_TEXT(k_substring_index, substring_index(&buf, ARG(0), ARG(1), NUM(2)))
+FZ_KERNEL_TO_BYTES(k_substring_index, substring_index(&buf, ARG(0), ARG(1), NUM(2)))
 
 static bool substring_binary(struct fz_buf *out, struct fz_str s, int64_t pos, int64_t len) {
     int64_t n = (int64_t)s.len, from = pos > 0 ? pos - 1 : pos < 0 ? n + pos : 0, to = from + (len < 0 ? 0 : len);
@@ -205,7 +189,7 @@ static bool substring_binary(struct fz_buf *out, struct fz_str s, int64_t pos, i
     }
     return true;
 }
-TO_TEXT(k_substring_binary, substring_binary(&buf, ARG(0), NUM(1), NUM(2)))
+FZ_KERNEL_TO_BYTES(k_substring_binary, substring_binary(&buf, ARG(0), NUM(1), NUM(2)))
 
 FZ_KERNEL_RUN(k_join) { // (list of texts without NULL, separator)
     (void)n_args;
@@ -259,7 +243,7 @@ static bool soundex(struct fz_buf *out, struct fz_str s) {
     }
     return true;
 }
-TO_TEXT(k_soundex, soundex(&buf, ARG(0)))
+FZ_KERNEL_TO_BYTES(k_soundex, soundex(&buf, ARG(0)))
 
 static int32_t *code_points(struct fz_str s, size_t *n) {
     int32_t *v = fz_calloc(s.len + 1, sizeof *v);
@@ -311,7 +295,7 @@ static bool mask(struct fz_buf *out, struct fz_str s) {
     }
     return true;
 }
-TO_TEXT(k_mask, mask(&buf, ARG(0)))
+FZ_KERNEL_TO_BYTES(k_mask, mask(&buf, ARG(0)))
 
 static bool quote(struct fz_buf *out, struct fz_str s) {
     fz_buf_putc(out, '\'');
@@ -322,7 +306,7 @@ static bool quote(struct fz_buf *out, struct fz_str s) {
     fz_buf_putc(out, '\'');
     return true;
 }
-TO_TEXT(k_quote, quote(&buf, ARG(0)))
+FZ_KERNEL_TO_BYTES(k_quote, quote(&buf, ARG(0)))
 
 FZ_KERNEL_RUN(k_luhn) {
     FZ_KERNEL_UNUSED;
@@ -358,7 +342,7 @@ static bool url_decode(struct fz_buf *out, struct fz_str s) {
     }
     return fz_utf8_valid(out->ptr ? out->ptr : "", out->len);
 }
-TO_TEXT(k_url_decode, url_decode(&buf, ARG(0)))
+FZ_KERNEL_TO_BYTES(k_url_decode, url_decode(&buf, ARG(0)))
 
 struct url {
     struct fz_str protocol, authority, user, host, path, query, file, ref;
@@ -522,7 +506,7 @@ static int conv(struct fz_buf *out, struct fz_str s, int64_t from, int64_t to) {
     }
     return 1;
 }
-TO_TEXT(k_conv, conv(&buf, ARG(0), NUM(1), NUM(2)) > 0)
+FZ_KERNEL_TO_BYTES(k_conv, conv(&buf, ARG(0), NUM(1), NUM(2)) > 0)
 FZ_KERNEL_RUN(k_conv_overflows) {
     FZ_KERNEL_UNUSED;
     struct fz_buf buf = {0};
@@ -584,7 +568,7 @@ static bool format_number(struct fz_buf *out, struct fz_str s, int64_t scale) {
     fz_buf_dispose(&text);
     return true;
 }
-TO_TEXT(k_format_number, format_number(&buf, ARG(0), NUM(1)))
+FZ_KERNEL_TO_BYTES(k_format_number, format_number(&buf, ARG(0), NUM(1)))
 
 static bool format_pattern(struct fz_buf *out, struct fz_str s, struct fz_str pattern) { // '#,##0.0##'
     int least = 0, most = 0, whole = 0;
@@ -624,7 +608,7 @@ static bool format_pattern(struct fz_buf *out, struct fz_str s, struct fz_str pa
     fz_buf_dispose(&text);
     return true;
 }
-TO_TEXT(k_format_pattern, format_pattern(&buf, ARG(0), ARG(1)))
+FZ_KERNEL_TO_BYTES(k_format_pattern, format_pattern(&buf, ARG(0), ARG(1)))
 
 // ---- java.util.Formatter for %s %d %f %e %x %c %b %n %% ----
 static bool format_one(struct fz_buf *out, const char *flags, int width, int precision, char verb,
@@ -933,7 +917,7 @@ static bool to_char(struct fz_buf *out, struct fz_str s, struct fz_str format) {
     fz_buf_dispose(&text);
     return true;
 }
-TO_TEXT(k_to_char, to_char(&buf, ARG(0), ARG(1)))
+FZ_KERNEL_TO_BYTES(k_to_char, to_char(&buf, ARG(0), ARG(1)))
 
 static bool to_number(struct fz_str s, struct fz_str format, int scale, __int128 *out) {
     struct number_format f;

@@ -289,21 +289,6 @@ static bool is_compare(enum fz_expr_kind kind) {
     return kind == FZ_EXPR_EQ || kind == FZ_EXPR_NE || kind == FZ_EXPR_LT || kind == FZ_EXPR_LE || kind == FZ_EXPR_GT ||
            kind == FZ_EXPR_GE || kind == FZ_EXPR_NULL_EQ;
 }
-static enum fz_expr_kind mirrored(enum fz_expr_kind kind) {
-    switch ((int)kind) {
-    case FZ_EXPR_LT:
-        return FZ_EXPR_GT;
-    case FZ_EXPR_LE:
-        return FZ_EXPR_GE;
-    case FZ_EXPR_GT:
-        return FZ_EXPR_LT;
-    case FZ_EXPR_GE:
-        return FZ_EXPR_LE;
-    default:
-        return kind;
-    }
-}
-
 // CAST(column AS wider) <op> literal -> column <op> literal, when the literal is a value of the column's type.
 static bool unwrap(struct fz_arena *arena, const struct fz_expr **column, const struct fz_expr **literal) {
     const struct fz_expr *cast = *column, *inner = cast->n_args == 1 ? cast->args[0] : NULL;
@@ -362,7 +347,7 @@ static const struct fz_expr *prune_compare(struct fz_arena *arena, const struct 
         const struct fz_expr *swap = l;
         l = r;
         r = swap;
-        kind = mirrored(kind);
+        kind = fz_expr_mirrored(kind);
     }
     if (r->kind == FZ_EXPR_LITERAL) {
         unwrap(arena, &l, &r);

@@ -152,21 +152,6 @@ static int eval_leaf(const struct fz_prune *p, const struct fz_leaf *leaf, bool 
     return mask;
 }
 
-static enum fz_expr_kind mirrored(enum fz_expr_kind op) {
-    switch ((int)op) {
-    case FZ_EXPR_LT:
-        return FZ_EXPR_GT;
-    case FZ_EXPR_LE:
-        return FZ_EXPR_GE;
-    case FZ_EXPR_GT:
-        return FZ_EXPR_LT;
-    case FZ_EXPR_GE:
-        return FZ_EXPR_LE;
-    default:
-        return op;
-    }
-}
-
 static int negated(int mask) {
     return (mask & FZ_CAN_NULL) | (mask & FZ_CAN_TRUE ? FZ_CAN_FALSE : 0) | (mask & FZ_CAN_FALSE ? FZ_CAN_TRUE : 0);
 }
@@ -180,7 +165,7 @@ static int eval_compare(const struct fz_prune *p, const struct fz_expr *e) {
     if (column->kind == FZ_EXPR_LITERAL && op != FZ_EXPR_STARTS_WITH) {
         column = e->args[1];
         literal = e->args[0];
-        op = mirrored(op);
+        op = fz_expr_mirrored(op);
     }
     if (literal->kind != FZ_EXPR_LITERAL) {
         return FZ_CAN_ANY;
