@@ -310,8 +310,8 @@ static enum fz_code key_ranges(struct fz_change *c, const struct key_pair *pairs
         struct fz_scan_key_facts facts;
         fz_scan_keys_facts(c->keys, i, &facts);
         bool has_nulls = facts.n_nulls > 0;
-        if (!p->in_order || (!facts.has_range && !(p->null_safe && has_nulls))) {
-            continue; // no key at all: nothing matches; the scan leaves everything out
+        if (!p->in_order || (!facts.has_range && (facts.n_values > 0 || !(p->null_safe && has_nulls)))) {
+            continue; // keys without a range (wide decimals); or no key at all: the scan leaves everything out
         }
         const struct fz_expr *range = NULL;
         if (facts.has_range) {

@@ -43,15 +43,15 @@ ALL_TYPES = [(f"c_{t[0]}{'_'.join(map(str, t[1:]))}", t) for t in PRIMITIVES] + 
     ("a", ("list", ("int",))), ("aa", ("list", ("list", ("string",)))), ("m", ("map", ("string",), ("int",))),
     ("ms", ("map", ("int",), ("struct", (("p", ("decimal", 7, 2)), ("r", ("list", ("date",))))))), ("ls", ("list", ("struct", (("u", ("timestamp",)), ("v", ("binary",)))))),
 ]
-# Not truncate of an INT that is widened later: with -2147483648 in the data DuckDB 1.5.5 was seen to show rows that a deletion vector holds (Spark,
-# PyIceberg and frazil agree that they are gone).
+# DuckDB 1.5.5 is run without its external file cache (engine.py): with it, it takes wrong bytes for one of several deletion vectors of a Puffin file
+# and shows rows that are deleted, depending on what it read before.
 # first writer, version, mode, first partitioning, then changed to
 TURNS = [
     ("spark", "1", "copy-on-write", "c_string", "ADD PARTITION FIELD bucket(3, id)"),
     ("frazil", "2", "copy-on-write", "months(c_timestamp)", "REPLACE PARTITION FIELD c_timestamp_month WITH days(c_timestamp)"),
     ("spark", "2", "merge-on-read", "bucket(4, id)", "ADD PARTITION FIELD truncate(3, c_string)"),
     ("frazil", "2", "merge-on-read", "", "ADD PARTITION FIELD years(c_date)"),
-    ("spark", "3", "merge-on-read", "truncate(10, c_decimal18_4), c_boolean", "DROP PARTITION FIELD c_boolean"),
+    ("spark", "3", "merge-on-read", "truncate(10, c_int), c_boolean", "DROP PARTITION FIELD c_boolean"),
     ("frazil", "3", "merge-on-read", "hours(c_timestamp_ntz), bucket(2, c_decimal38_10)", "DROP PARTITION FIELD c_timestamp_ntz_hour"),
     ("frazil", "3", "copy-on-write", "c_date", "ADD PARTITION FIELD bucket(2, c_binary)"),
 ]

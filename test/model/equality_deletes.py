@@ -90,6 +90,8 @@ class Writer:
             spec_id, partition, _, meta = files[pick % len(files)]
             about = {p for s, q, p, _ in files if (s, q) == (spec_id, partition)}
             spec = next(s for s in d["partition-specs"] if s["spec-id"] == spec_id)
+            if not spec["fields"]:
+                about = None  # unpartitioned: of the whole table
         else:
             spec, partition = self.unpartitioned(), {}
             meta = self.any_meta()
