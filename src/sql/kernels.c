@@ -61,6 +61,7 @@ static void make_table(void) {
     add_rows(fz_kernels_number, fz_n_kernels_number);
     add_rows(fz_kernels_hash, fz_n_kernels_hash);
     add_rows(fz_kernels_text, fz_n_kernels_text);
+    add_rows(fz_kernels_format, fz_n_kernels_format);
     add_rows(fz_kernels_json, fz_n_kernels_json);
     add_rows(fz_kernels_regex, fz_n_kernels_regex);
     add_rows(fz_kernels_time, fz_n_kernels_time);

@@ -319,23 +319,6 @@ static uint32_t next_code(struct fz_str s, size_t *i) { // valid UTF-8
     *i += (size_t)n;
     return v;
 }
-static void put_code(struct fz_buf *out, uint32_t v) {
-    if (v < 0x80) {
-        fz_buf_putc(out, (char)v);
-    } else if (v < 0x800) {
-        fz_buf_putc(out, (char)(0xc0 | v >> 6));
-        fz_buf_putc(out, (char)(0x80 | (v & 0x3f)));
-    } else if (v < 0x10000) {
-        fz_buf_putc(out, (char)(0xe0 | v >> 12));
-        fz_buf_putc(out, (char)(0x80 | (v >> 6 & 0x3f)));
-        fz_buf_putc(out, (char)(0x80 | (v & 0x3f)));
-    } else {
-        fz_buf_putc(out, (char)(0xf0 | v >> 18));
-        fz_buf_putc(out, (char)(0x80 | (v >> 12 & 0x3f)));
-        fz_buf_putc(out, (char)(0x80 | (v >> 6 & 0x3f)));
-        fz_buf_putc(out, (char)(0x80 | (v & 0x3f)));
-    }
-}
 enum charset { ASCII, LATIN1, UTF8, UTF16, UTF16BE, UTF16LE, UTF32, UNKNOWN };
 static enum charset charset_of(struct fz_str name) {
     static const char *const names[] = {"US-ASCII", "ISO-8859-1", "UTF-8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32"};
@@ -390,7 +373,7 @@ static bool decode(struct fz_buf *out, struct fz_str s, struct fz_str name) {
             if (set == ASCII && p[i] > 0x7f) {
                 return false;
             }
-            put_code(out, p[i]);
+            fz_kernel_put_code(out, (int32_t)p[i]);
         }
         return true;
     }
@@ -412,7 +395,7 @@ static bool decode(struct fz_buf *out, struct fz_str s, struct fz_str name) {
         } else if (u >= 0xd800 && u <= 0xdfff) {
             return false;
         }
-        put_code(out, u);
+        fz_kernel_put_code(out, (int32_t)u);
     }
     return set != UTF32 && set != UNKNOWN && i == s.len;
 }

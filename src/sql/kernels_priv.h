@@ -112,10 +112,10 @@ struct
     enum fz_code (*run)(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
                         struct fz_arena *strings, struct fz_err *err);
 };
-extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_kernels_text[], fz_kernels_regex[],
-    fz_kernels_time[], fz_kernels_hash[], fz_kernels_json[];
-extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_regex, fz_n_kernels_time,
-    fz_n_kernels_hash, fz_n_kernels_json;
+extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_kernels_text[], fz_kernels_format[],
+    fz_kernels_regex[], fz_kernels_time[], fz_kernels_hash[], fz_kernels_json[];
+extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_format, fz_n_kernels_regex,
+    fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json;
 #define FZ_KERNELS(name) const size_t fz_n_##name = sizeof fz_##name / sizeof *fz_##name
 
 // histogram_numeric over (list of numbers, bins), registered per type.
@@ -128,8 +128,9 @@ enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, si
 enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
                                  struct fz_arena *strings, struct fz_err *err);
 
+void fz_kernel_put_code(struct fz_buf *out, int32_t code); // as UTF-8
 // A kernel that fills `buf` with the text or bytes of row i; NULL where `expression` is false.
-#define FZ_KERNEL_TO_BYTES(name, expression)                                                                                      \
+#define FZ_KERNEL_TO_BYTES(name, expression)                                                                           \
     FZ_KERNEL_RUN(name) {                                                                                              \
         (void)n_args;                                                                                                  \
         struct fz_buf buf = {0};                                                                                       \
