@@ -4,13 +4,15 @@ JOBS ?= $(shell nproc)
 CASE ?= 2
 NINJA = cmake --build
 
-.PHONY: help build test-build demo test test-long conformance converge interop model bench install check format clean
+.PHONY: help build test-build demo test test-long conformance converge interop model corpus fuzz bench install check format clean
 
 help:
 	@echo "make demo                  build and run the main job: captured orders into an Iceberg table, then the lesson's MERGE"
 	@echo "make test                  build with sanitizers, run all tests (test-long: longer matrices)"
 	@echo "make conformance DIR=d     run any folder of conformance records"
 	@echo "make converge DIR=d        run any folder of captured change streams to their final state"
+	@echo "make corpus DIR=d          run any folder of Parquet, Iceberg or damaged files with expected values (as ../shared/data/parquet)"
+	@echo "make fuzz SECONDS=60       run every fuzz target for so long (clang; TARGET=avro: one)"
 	@echo "make interop               Spark, PyIceberg and DuckDB read what frazil wrote, and the reverse (Java 17, Maven)"
 	@echo "make model SEED=n COUNT=n   random tables and statements against a row-by-row model (SPARK=k: Spark reads k of the tables)"
 	@echo "make bench CASE=2|big|memory|start  frazil beside Spark, Sail and DuckDB-iceberg"
@@ -61,6 +63,18 @@ COUNT ?= 500
 SPARK ?= 0
 model: build
 	@python3 test/model/run_model.py --frazil build/frazil --seed $(SEED) --count $(COUNT) --jobs $(JOBS) --spark $(SPARK)
+
+corpus: test-build
+	@python3 test/corpus/run_corpus.py --programs build/test/test $(DIR)
+
+SECONDS ?= 60
+fuzz:
+	@tools/deps.sh build fuzz
+	@echo "building the fuzzers (build/fuzz)"
+	@CC=clang CXX=clang++ cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFZ_FUZZ=ON >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@$(NINJA) build/fuzz --target fuzzers -j $(JOBS) | grep -vE '^\[|^ninja:' || true
+	@python3 test/fuzz/run_fuzz.py --build build/fuzz --seconds $(SECONDS) --jobs $(JOBS) $(TARGET)
 
 bench: build
 	@tools/deps.sh interop

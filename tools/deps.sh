@@ -6,10 +6,11 @@ build="gcc g++ make cmake ninja-build pkg-config ccache golang-go ca-certificate
 libbrotli-dev libdeflate-dev libxxhash-dev libroaring-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev libyaml-dev libedit-dev libutf8proc-dev libpcre2-dev libcmocka-dev"
 interop="openjdk-17-jre-headless maven python3-venv"
 check="clang-format"
+fuzz="clang"
 want=""
 [ $# -gt 0 ] || set -- build
 for group; do
-  case $group in build) want="$want $build";; interop) want="$want $interop";; check) want="$want $check";; *) echo "deps.sh: unknown group $group" >&2; exit 2;; esac
+  case $group in build) want="$want $build";; interop) want="$want $interop";; check) want="$want $check";; fuzz) want="$want $fuzz";; *) echo "deps.sh: unknown group $group" >&2; exit 2;; esac
 done
 missing=""
 for package in $want; do

@@ -299,7 +299,7 @@ static enum fz_code read_leaf(struct fz_pqr_leaf *leaf, struct fz_column *column
         memcpy(leaf->batch_rep + leaf->n_levels, leaf->ahead_rep + leaf->ahead_at, take);
         leaf->n_levels += take;
         leaf->ahead_at += take;
-        if (column != NULL) {
+        if (column != NULL && present > 0) {
             FZ_TRY(fz_column_reserve(column, leaf->n_present + present, err));
             FZ_TRY(fz_pqr_values_read(leaf, present, (uint8_t *)column->data + leaf->n_present * width, err));
         }

@@ -244,7 +244,65 @@ static void what_does_not_fit_is_refused(void **state) {
     fz_store_unref(store);
 }
 
+static enum fz_code read_all(struct fz_store *store, const char *path, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf bytes = {0};
+    struct fz_avro_reader *reader = NULL;
+    bool more = true;
+    FZ_TRY(fz_store_read_all(store, path, 64 << 20, &bytes, err));
+    FZ_TRY(fz_avro_reader_open(bytes.ptr, bytes.len, &reader, err));
+    for (;;) {
+        FZ_TRY(fz_avro_reader_next(reader, &more, err));
+        if (!more) {
+            break;
+        }
+        FZ_TRY(fz_avro_skip(reader, fz_avro_reader_schema(reader), err));
+    }
+out:
+    fz_avro_reader_close(reader);
+    fz_buf_dispose(&bytes);
+    return rc;
+}
+
+// The damaged containers of the shared data that two readers refuse.
+static void damaged_files_are_refused(void **state) {
+    (void)state;
+    const char *env = getenv("FRAZIL_SHARED_DATA"), *folder = env != NULL ? env : FZ_SOURCE_DIR "/../shared/data";
+    char path[2048], *line = NULL;
+    size_t cap = 0;
+    int files = 0;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_store *store;
+    snprintf(path, sizeof path, "%s/bad/expect.jsonl", folder);
+    FILE *in = fopen(path, "r");
+    if (in == NULL) {
+        print_message("no %s: skipped\n", path);
+        skip();
+    }
+    FZ_OK_OR_FAIL(fz_store_local_new(&store, &err), &err);
+    while (getline(&line, &cap, in) > 0) {
+        json_error_t je;
+        json_t *entry = json_loads(line, 0, &je);
+        const char *name = json_string_value(json_object_get(entry, "file"));
+        if (strncmp(name, "avro/", 5) == 0) {
+            struct fz_err why = FZ_ERR_INIT;
+            snprintf(path, sizeof path, "%s/bad/%s", folder, name);
+            enum fz_code rc = read_all(store, path, &why);
+            bool must_fail = strcmp(json_string_value(json_object_get(entry, "expect")), "error") == 0;
+            print_message("%s: %s %s\n", name, fz_code_name(rc), why.message);
+            assert_true(rc != FZ_OK || !must_fail);
+            files++;
+        }
+        json_decref(entry);
+    }
+    free(line);
+    fclose(in);
+    fz_store_unref(store);
+    print_message("%d damaged files\n", files);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(every_kind_in_every_codec), FZ_TEST(what_does_not_fit_is_refused)};
+    const struct CMUnitTest tests[] = {FZ_TEST(every_kind_in_every_codec), FZ_TEST(what_does_not_fit_is_refused),
+                                       FZ_TEST(damaged_files_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
