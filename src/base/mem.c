@@ -196,6 +196,15 @@ void fz_buf_append(struct fz_buf *buf, const void *data, size_t len) {
     buf->ptr[buf->len] = 0;
 }
 
+void fz_buf_put_size(struct fz_buf *buf, int64_t bytes) {
+    if (bytes < 10000) {
+        fz_buf_printf(buf, "%lld B", (long long)bytes);
+    } else {
+        bool small = bytes < 10000000;
+        fz_buf_printf(buf, "%.1f %s", (double)bytes / (small ? 1e3 : 1e6), small ? "kB" : "MB");
+    }
+}
+
 void fz_buf_puts(struct fz_buf *buf, const char *text) {
     fz_buf_append(buf, text, strlen(text));
 }

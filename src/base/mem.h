@@ -68,6 +68,7 @@ void fz_buf_dispose(struct fz_buf *buf);
 void fz_buf_clear(struct fz_buf *buf); // keeps the memory
 bool fz_buf_reserve(struct fz_buf *buf, size_t extra);
 void fz_buf_append(struct fz_buf *buf, const void *data, size_t len);
+void fz_buf_put_size(struct fz_buf *buf, int64_t bytes); // "812 B", "680.9 kB", "263.1 MB"
 void fz_buf_puts(struct fz_buf *buf, const char *text);
 void fz_buf_putc(struct fz_buf *buf, char c);
 void fz_buf_printf(struct fz_buf *buf, const char *fmt, ...) FZ_PRINTF(2, 3);

@@ -173,6 +173,7 @@ static enum fz_code remove_touched_files(struct fz_change *c, bool all, struct f
         if (all || c->files[i].changed != NULL) {
             FZ_TRY(remove_data_file(c, i, err));
             c->stats.files_rewritten++;
+            c->stats.bytes_rewritten += c->plan->files[i].entry->file.file_size_in_bytes;
             c->stats.rows_deleted += all ? c->plan->files[i].entry->file.record_count : 0;
         }
     }

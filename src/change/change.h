@@ -31,7 +31,8 @@ struct fz_change_context {
 struct fz_change_stats { // for the one line after a write and the summary
     int64_t rows_updated, rows_deleted, rows_inserted, rows_copied;
     int64_t matched_updated, matched_deleted, by_source_updated, by_source_deleted;
-    int64_t files_scanned, files_rewritten, files_added, delete_files_added, bytes_read, bytes_written;
+    int64_t files_scanned, files_rewritten, files_added, delete_files_added;
+    int64_t bytes_read, bytes_rewritten, bytes_written; // of the files scanned, rewritten and added
     int64_t snapshot_id;
     double seconds;
 };

@@ -20,14 +20,6 @@ static const char *mode_name(enum fz_write_mode mode) {
     return mode == FZ_COPY_ON_WRITE ? "copy-on-write" : "merge-on-read";
 }
 
-static void put_bytes(struct fz_buf *out, int64_t bytes) {
-    if (bytes < 10000) {
-        fz_buf_printf(out, "%" PRId64 " B", bytes);
-    } else {
-        fz_buf_printf(out, "%.1f %s", (double)bytes / (bytes < 10000000 ? 1e3 : 1e6), bytes < 10000000 ? "kB" : "MB");
-    }
-}
-
 // Equalities between target and source make the join a hash join.
 static bool is_equality(const struct fz_expr *e) {
     if (e->kind != FZ_EXPR_EQ && e->kind != FZ_EXPR_NULL_EQ) {
@@ -102,20 +94,20 @@ static void put_levels(const struct fz_change *c, const struct fz_scan_counters 
                   p->manifests_skipped);
     fz_buf_printf(out, "files: %" PRId64 " kept, %" PRId64 " left out by partition and bounds (",
                   s->files - s->files_by_keys, p->files_skipped);
-    put_bytes(out, p->bytes_skipped);
+    fz_buf_put_size(out, p->bytes_skipped);
     fz_buf_printf(out, "), %" PRId64 " by keys\n", s->files_by_keys);
     fz_buf_printf(out,
                   "row groups: %" PRId64 " kept, %" PRId64 " left out by bounds, %" PRId64 " by keys, %" PRId64
                   " by bloom filter (",
                   s->row_groups - s->row_groups_by_range - s->row_groups_by_keys - s->row_groups_by_bloom,
                   s->row_groups_by_range, s->row_groups_by_keys, s->row_groups_by_bloom);
-    put_bytes(out, s->bytes_by_groups);
+    fz_buf_put_size(out, s->bytes_by_groups);
     fz_buf_printf(out, ")\npages of key columns: %" PRId64 " kept, %" PRId64 " left out by keys\n",
                   s->pages - s->pages_by_keys, s->pages_by_keys);
     fz_buf_puts(out, "columns: ");
-    put_bytes(out, s->bytes);
+    fz_buf_put_size(out, s->bytes);
     fz_buf_puts(out, " of those that are needed, of files with ");
-    put_bytes(out, p->bytes_kept);
+    fz_buf_put_size(out, p->bytes_kept);
     fz_buf_putc(out, '\n');
 }
 
@@ -176,7 +168,7 @@ void fz_change_put_run(struct fz_change *c, bool first, struct fz_buf *out) {
                   "%s: %" PRId64 " data files replaced, %" PRId64 " data files and %" PRId64
                   " delete files written, %" PRId64 " rows copied, ",
                   mode_name(c->mode), s->files_rewritten, s->files_added, s->delete_files_added, s->rows_copied);
-    put_bytes(out, s->bytes_written);
+    fz_buf_put_size(out, s->bytes_written);
     fz_buf_printf(out, " written, %.3f s\n", s->seconds);
 }
 

@@ -204,6 +204,7 @@ static void fill_stats(const struct insert *in, struct fz_change_stats *stats) {
     for (size_t i = 0; i < in->n_removed; i++) {
         if (in->removed[i].content == FZ_CONTENT_DATA) {
             stats->files_rewritten++;
+            stats->bytes_rewritten += in->removed[i].file_size_in_bytes;
             stats->rows_deleted += in->removed[i].record_count;
         }
     }

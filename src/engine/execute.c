@@ -132,7 +132,8 @@ enum fz_code fz_statement_change_target(const struct fz_sql_table *table, struct
     return FZ_OK;
 }
 
-// merged 5000 rows (4800 updated, 200 inserted) · 30 files → 30 + 30 deletes · snapshot 123… · 0.31 s
+// merged 5000 rows (4800 updated, 200 inserted) · 30 files (263.1 MB) → 30 + 30 deletes (2.7 MB) · snapshot 123… · 0.31 s
+// In: files that were written anew, or, where only deletes and new rows were written, files that were looked into.
 static void notice_write(struct fz_statement *s, const char *verb, const struct fz_change_stats *st) {
     struct fz_buf b = {0};
     fz_buf_printf(&b, "%s %" PRId64 " rows", verb, st->rows_updated + st->rows_deleted + st->rows_inserted);
@@ -147,13 +148,17 @@ static void notice_write(struct fz_statement *s, const char *verb, const struct 
             before = ", ";
         }
     }
-    fz_buf_printf(&b, "%s · %" PRId64 " files → %" PRId64, before[0] == ',' ? ")" : "", st->files_rewritten,
-                  st->files_added);
+    bool anew = st->files_rewritten > 0;
+    int64_t files_in = anew ? st->files_rewritten : st->files_scanned;
+    fz_buf_printf(&b, "%s · %" PRId64 " files (", before[0] == ',' ? ")" : "", files_in);
+    fz_buf_put_size(&b, anew ? st->bytes_rewritten : st->bytes_read);
+    fz_buf_printf(&b, ") → %" PRId64, st->files_added);
     if (st->delete_files_added > 0) {
         fz_buf_printf(&b, " + %" PRId64 " deletes", st->delete_files_added);
     }
-    fz_buf_printf(&b, " · %.1f MB written · snapshot %" PRId64 " · %.3f s", (double)st->bytes_written / 1e6,
-                  st->snapshot_id, st->seconds);
+    fz_buf_puts(&b, " (");
+    fz_buf_put_size(&b, st->bytes_written);
+    fz_buf_printf(&b, ") · snapshot %" PRId64 " · %.3f s", st->snapshot_id, st->seconds);
     if (b.ptr != NULL && !b.failed) {
         fz_log_write(&s->engine->log, 2, "%s", b.ptr);
     }
