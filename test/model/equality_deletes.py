@@ -29,7 +29,7 @@ def column(name, id_, t, values):
     if kind in ("string", "binary"):
         return name, id_, pw.BYTE_ARRAY, {6: 0} if kind == "string" else {}, [v.encode() if isinstance(v, str) else v for v in values]
     physical = {"int": pw.INT32, "date": pw.INT32, "bigint": pw.INT64, "boolean": pw.BOOLEAN}.get(kind, pw.INT64)
-    extra = {"date": {6: 6}, "timestamp": {6: 10}, "timestamp_ntz": {6: 10}}.get(kind, {})
+    extra = {"date": {6: 6}, "timestamp": {6: 10, "utc": True}, "timestamp_ntz": {"utc": False}}.get(kind, {})
     return name, id_, physical, extra, values
 
 

@@ -22,6 +22,10 @@ class Struct:
         write_long(self.out, n)
         return self
 
+    def flag(self, id_, value):
+        self.head(id_, 1 if value else 2)
+        return self
+
     def text(self, id_, data):
         self.head(id_, 8)
         put_bytes(self.out, data)
@@ -74,7 +78,7 @@ def plain(kind, values):
 
 
 def write(path, columns, n):
-    """columns: (name, field id, physical type, {element number: value} of SchemaElement for the logical type, values with None for NULL); file size."""
+    """columns: (name, field id, physical type, {element number: value} of SchemaElement for the logical type ("utc": of a timestamp), values with None for NULL); file size."""
     out, chunks = io.BytesIO(b"PAR1"), []
     out.seek(0, 2)
     elements = [Struct().text(4, b"table").number(5, len(columns))]
@@ -95,7 +99,11 @@ def write(path, columns, n):
         for number in (6, 7, 8):  # converted type, scale, precision
             if number in extra:
                 element.number(number, extra[number])
-        elements.append(element.number(9, id_))
+        element.number(9, id_)
+        if "utc" in extra:  # logical type TIMESTAMP in microseconds
+            unit = Struct().struct(2, Struct())
+            element.struct(10, Struct().struct(8, Struct().flag(1, extra["utc"]).struct(2, unit)))
+        elements.append(element)
         size = out.tell() - start
         meta = Struct().number(1, kind).list(2, 5, [0, 3]).list(3, 8, [name.encode()]).number(4, 0).number(5, n, 6)
         meta.number(6, size, 6).number(7, size, 6).number(9, start, 6)

@@ -539,6 +539,7 @@ class Worker:
         at = len(case) - 1
         try:
             problem, at, check = run_case(self.engine, name, case)
+            self.check = check
             self.refused.update(check.refused)
             self.done.update(check.done)
         except Broken as broken:
@@ -548,8 +549,9 @@ class Worker:
             table = check.table
             table.switch(None)
             lineage = table.version >= 3 and table.ids_known
-            columns = [quoted(f.name) for f in table.fields] + (["_row_id", "_last_updated_sequence_number"] if lineage else [])
-            rows = [text_row(table, r) + ((r.row_id, r.seq) if lineage else ()) for r in table.rows]
+            known = [f for f in table.fields if f.type[0] != "opaque"]
+            columns = [quoted(f.name) for f in known] + (["_row_id", "_last_updated_sequence_number"] if lineage else [])
+            rows = [tuple(cell(r.values.get(f.id), f.type) for f in known) + ((r.row_id, r.seq) if lineage else ()) for r in table.rows]
             self.kept.append((self.engine.folder, name, columns, [repr(r) for r in rows]))
         if self.used >= 25:
             self.drop()
@@ -564,7 +566,7 @@ class Worker:
 
     def drop(self):
         if self.engine is not None:
-            status, words = self.engine.close(keep=any(k[0] == self.engine.folder for k in self.kept))
+            status, words = self.engine.close(keep=any(k[0] == self.engine.folder for k in self.kept) or getattr(self.args, "keep", False))
             if status not in (0, None) and words:
                 print(f"a process ended with status {status}: {words}", flush=True)
             self.engine = None

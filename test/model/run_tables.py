@@ -43,7 +43,12 @@ def unsupported(message):
 class TableWorker(Worker):
     def __init__(self, args, folder, names):
         super().__init__(args)
-        self.folder, self.names, self.skipped = folder, names, 0
+        self.folder, self.names, self.left, self.place = folder, names, [], None
+
+    def drop(self):
+        if self.engine is not None:
+            self.place = self.engine.folder
+        super().drop()
 
     def choice(self, number):
         """(name, mode) of a case."""
@@ -71,6 +76,9 @@ class TableWorker(Worker):
     def case(self, number):
         problem = super().case(number)
         name, _ = self.choice(number)
+        if problem is None and self.args.keep:
+            self.left.append({"db": os.path.join(self.engine.folder if self.engine else self.place, "catalog.db"), "table": f"t{number}", "name": name,
+                              "equality_deletes": self.check.table.has_equality_deletes})
         if problem and unsupported(problem) and "UNSUPPORTED" in problem.splitlines()[0]:
             self.done["table that frazil does not read"] += 1
             return self.stays(name)
@@ -112,13 +120,16 @@ def main():
     ap.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     ap.add_argument("--timeout", type=float, default=120)
     ap.add_argument("--shrink", type=float, default=30)
-    ap.add_argument("--spark", type=int, default=0, metavar="K", help="real Spark reads the tables of the first K cases")
+    ap.add_argument("--keep", metavar="FOLDER", help="leave the catalogs in the folder, and in kept.json what is in them (for run_interop.py)")
     ap.add_argument("--print", action="store_true", help="print the statements of the cases and stop")
     ap.add_argument("--max-failures", type=int, default=30)
     ap.add_argument("-v", action="store_true", help="seconds of each case")
     ap.add_argument("--work", help="scratch folder")
     args = ap.parse_args()
     args.frazil = os.path.abspath(args.frazil)
+    args.spark = 0
+    if args.keep:
+        args.work = args.keep
     folder = data_folder()
     if folder is None:
         print("no ../shared/data/iceberg beside the source tree: tables of other writers are not changed")
@@ -157,6 +168,9 @@ def main():
 
     with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
         list(pool.map(work, workers))
+    if args.keep:
+        with open(os.path.join(args.keep, "kept.json"), "w", encoding="utf-8") as f:
+            json.dump([x for w in workers for x in w.left], f)
     if args.v:
         print("statements:", ", ".join(f"{n} {k}" for k, n in sorted(sum((w.done for w in workers), collections.Counter()).items())))
         for text, n in sum((w.refused for w in workers), collections.Counter()).most_common(30):
