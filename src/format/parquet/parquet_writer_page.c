@@ -25,7 +25,8 @@ enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size
         if (w->scratch.compressor == NULL) {
             return fz_fail_nomem(err, len);
         }
-        ZSTD_CCtx_setParameter(w->scratch.compressor, ZSTD_c_compressionLevel, w->level == -1 ? ZSTD_CLEVEL_DEFAULT : w->level);
+        ZSTD_CCtx_setParameter(w->scratch.compressor, ZSTD_c_compressionLevel,
+                               w->level == -1 ? ZSTD_CLEVEL_DEFAULT : w->level);
     }
     size_t bound = ZSTD_compressBound(len);
     if (!fz_buf_reserve(out, bound)) {
@@ -86,7 +87,8 @@ static enum fz_code append_levels(struct fz_parquet_encoder *w, const uint8_t *l
     if (levels == NULL) {
         fz_pw_rle_run(body, uniform, n, width);
     } else {
-        enum fz_code rc = fz_grow((void **)&w->scratch.widened, &w->scratch.widened_cap, n, sizeof *w->scratch.widened, err);
+        enum fz_code rc =
+            fz_grow((void **)&w->scratch.widened, &w->scratch.widened_cap, n, sizeof *w->scratch.widened, err);
         if (rc != FZ_OK) {
             return rc;
         }
@@ -279,7 +281,8 @@ enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *lea
     int64_t size = 0, raw = 0, offset = (int64_t)leaf->chunk.len;
     FZ_TRY(encode_body(w, leaf, &header.encoding, err));
     leaf->page_counts[header.encoding]++;
-    FZ_TRY(append_page(w, &header, w->scratch.body.ptr, w->scratch.body.len, &w->scratch.gather, &leaf->chunk, &size, &raw, leaf->name, err));
+    FZ_TRY(append_page(w, &header, w->scratch.body.ptr, w->scratch.body.len, &w->scratch.gather, &leaf->chunk, &size,
+                       &raw, leaf->name, err));
     FZ_TRY(add_page_entry(w, leaf, offset, size, err));
     leaf->chunk_uncompressed += raw;
     leaf->page_in += (int64_t)leaf->page_plain_bytes;
@@ -406,8 +409,8 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
                                            .encoding = FZ_PQ_PLAIN,
                                            .statistics = {.null_count = -1, .distinct_count = -1}};
         int64_t size = 0, raw = 0;
-        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->scratch.gather, &out->dictionary,
-                           &size, &raw, leaf->name, err));
+        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->scratch.gather,
+                           &out->dictionary, &size, &raw, leaf->name, err));
         meta->dictionary_page_offset = 0;
         leaf->chunk_uncompressed += raw;
     }

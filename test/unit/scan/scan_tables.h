@@ -231,8 +231,8 @@ static void every_snapshot_of_every_table(void **state) {
             check_table(folder, entry, &tally);
         }
     }
-    print_message("%d readings same, %d in ORC, %d tables refused, %d wrong\n", tally.same,
-                  tally.unsupported, tally.refused, tally.wrong);
+    print_message("%d readings same, %d in ORC, %d tables refused, %d wrong\n", tally.same, tally.unsupported,
+                  tally.refused, tally.wrong);
     json_decref(tables);
     assert_int_equal(tally.wrong, 0);
     assert_true(only || tally.same > 200);
