@@ -44,7 +44,10 @@ class Writer:
         self.document = read_metadata(local(self.place))
         self.folder = local(self.document["location"])
         self.snapshot = next(s for s in self.document["snapshots"] if s["snapshot-id"] == self.document["current-snapshot-id"])
-        self.list_meta, self.manifests = avro.read(local(self.snapshot["manifest-list"]))
+        self.list_meta, self.manifests = avro.read(local(self.snapshot["manifest-list"])) if "manifest-list" in self.snapshot else ({}, [])
+
+    def specs(self):
+        return {m["partition_spec_id"] for m in self.manifests}
 
     def any_meta(self):
         """The file metadata of a manifest whose schema has what a delete manifest needs."""
@@ -54,6 +57,8 @@ class Writer:
     def usable(self):
         """A commit on version 3 must number rows of older manifests: that is left to the engine, and so are tables that were of version 1."""
         version = self.document["format-version"]
+        if not self.manifests:
+            return False
         unnumbered = version > 2 and any(m.get("first_row_id") is None and not m.get("content") for m in self.manifests)
         return version > 1 and not unnumbered and self.any_meta() is not None and b'"content"' in self.list_meta["avro.schema"]
 
@@ -134,9 +139,15 @@ class Writer:
         d["current-snapshot-id"] = d["refs"]["main"]["snapshot-id"] = snapshot_id
         d["snapshot-log"] = d.get("snapshot-log", []) + [{"timestamp-ms": now, "snapshot-id": snapshot_id}]
         d["last-sequence-number"], d["last-updated-ms"] = sequence, now
-        d["metadata-log"] = d.get("metadata-log", []) + [{"timestamp-ms": now, "metadata-file": self.place}]
+        self.publish(f"eq-{snapshot_id}")
+        return about
+
+    def publish(self, what):
+        """Writes the metadata as a new file and lets the catalog point to it."""
+        d = self.document
+        d["metadata-log"] = d.get("metadata-log", []) + [{"timestamp-ms": d["last-updated-ms"], "metadata-file": self.place}]
         number = int(os.path.basename(self.place).split("-")[0]) + 1
-        place = os.path.join(self.folder, "metadata", f"{number:05d}-eq-{snapshot_id}.metadata.json")
+        place = os.path.join(self.folder, "metadata", f"{number:05d}-{what}.metadata.json")
         with open(place, "w", encoding="utf-8") as f:
             json.dump(d, f)
         db = sqlite3.connect(self.database)
@@ -144,7 +155,42 @@ class Writer:
             db.execute("UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ? WHERE table_namespace = ? AND table_name = ?",
                        (place, self.place, *self.key))
         db.close()
-        return about
+
+    def make_old(self, inline):
+        """The current snapshot of a version 1 table as old writers left it: manifests without counts, or named in the metadata itself."""
+        if inline:
+            del self.snapshot["manifest-list"]
+            self.snapshot["manifests"] = [m["manifest_path"] for m in self.manifests]
+        else:
+            for m in self.manifests:
+                for key in list(m):
+                    if key.endswith("_count"):
+                        m[key] = None
+            self.snapshot["manifest-list"] = os.path.join(self.folder, "metadata", f"snap-{random.getrandbits(62)}-old.avro")
+            avro.write(local(self.snapshot["manifest-list"]), self.list_meta, self.manifests)
+        self.publish(f"old-{random.getrandbits(62)}")
+
+
+class OldManifests:
+    """A statement of a case: see Writer.make_old."""
+
+    is_setup, branch, wap = False, None, False
+
+    def __init__(self, inline):
+        self.inline = inline
+
+    def sql(self, name):
+        return ["-- the manifests of the current snapshot " + ("are named in the metadata itself" if self.inline else "lose their counts")]
+
+    def shape(self, table):
+        pass
+
+    def apply(self, table, database, name):
+        if table.version != 1 or table.snapshots == 0 or table.branches:
+            return
+        writer = Writer(database, "db", name)
+        if writer.manifests and not (self.inline and writer.specs() != {0}):
+            writer.make_old(self.inline)
 
 
 class EqualityDelete:

@@ -1,6 +1,6 @@
 """Random tables and statements."""
 import expressions as ex
-from equality_deletes import TYPES as EQUALITY_TYPES, EqualityDelete
+from equality_deletes import TYPES as EQUALITY_TYPES, EqualityDelete, OldManifests
 from statements import (Alter, Bulk, Clause, Create, Delete, Exists, Extreme, FastForward, Insert, InQuery, Merge, SelfSource, Source, Table, Update,
                         set_property as put_property)
 from values import (ARRAY, ARRAY_OF_STRUCT, BIGINT, BINARY, BOOLEAN, DATE, DECIMALS, DEEP, DOUBLE, FLOAT, INT, INTEGERS, MAP, NTZ, STRING, STRUCT,
@@ -429,6 +429,10 @@ def random_statements(rng, table, n, alters, branches, by_hand):
         if not table.columns():
             break
         r = rng.random()
+        if table.version == 1 and not table.foreign and rng.random() < 0.08:
+            out += [OldManifests(rng.random() < 0.5)] + ([set_property("format-version", str(rng.choice([2, 3])))] if rng.random() < 0.5 else [])
+            for statement in out[-1:]:
+                statement.shape(table)
         if by_hand and rng.random() < 0.25:
             statement = random_equality_delete(rng, table)
             out += [statement] if statement else []

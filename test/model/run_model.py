@@ -28,7 +28,7 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, "..", "conformance"))
 import generate  # noqa: E402
 import statements as st  # noqa: E402
-from equality_deletes import EqualityDelete  # noqa: E402
+from equality_deletes import EqualityDelete, OldManifests  # noqa: E402
 from expressions import quoted  # noqa: E402
 from foreign import Foreign, rows_of_cells  # noqa: E402
 from run_frazil import Broken, Frazil, Refused  # noqa: E402
@@ -97,6 +97,10 @@ class Check:
             return self.run_setup(statement)
         if isinstance(statement, EqualityDelete):
             return self.run_equality_delete(statement)
+        if isinstance(statement, OldManifests):
+            self.table.switch(None)
+            statement.apply(self.table, os.path.join(self.engine.folder, "catalog.db"), self.name)
+            return self.compare(self.table.rows, failed=True)
         if not self.at_branch(statement):
             return
         outcome = statement.run(self.evolved(statement))
