@@ -170,6 +170,17 @@ void fz_change_put_run(struct fz_change *c, bool first, struct fz_buf *out) {
                   mode_name(c->mode), s->files_rewritten, s->files_added, s->delete_files_added, s->rows_copied);
     fz_buf_put_size(out, s->bytes_written);
     fz_buf_printf(out, " written, %.3f s\n", s->seconds);
+    const struct fz_row_rewrite_stats *r = &c->rewritten;
+    if (c->mode == FZ_COPY_ON_WRITE && s->files_rewritten > 0) {
+        fz_buf_printf(out,
+                      "rewritten: row groups %" PRId64 " copied, %" PRId64 " in part, %" PRId64 " not, %" PRId64
+                      " dropped; of the first two, column chunks %" PRId64 " copied, %" PRId64 " in part, %" PRId64
+                      " not, pages %" PRId64 " copied, %" PRId64 " encoded; ",
+                      r->groups_copied, r->groups_patched, r->groups_encoded, r->groups_removed, r->chunks_copied,
+                      r->chunks_patched, r->chunks_encoded, r->pages_copied, r->pages_encoded);
+        fz_buf_put_size(out, r->bytes_copied);
+        fz_buf_puts(out, " copied\n");
+    }
 }
 
 struct window {

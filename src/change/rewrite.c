@@ -218,7 +218,8 @@ static enum fz_code plan_group(struct copier *copier, size_t file_ix, size_t g, 
                                        .row_group = g,
                                        .without_nans = copied->without_nans,
                                        .n_without_nans = copied->n_without_nans,
-                                       .patch = &touched.patch};
+                                       .patch = &touched.patch,
+                                       .like_new = copier->in->like_new};
         if (fz_parquet_copy_fields(copier->schema, &copy, fields) > 0) {
             copied->use[g] = GROUP_COPY;
             leave_out_inherited(copier, copied, g, fields);

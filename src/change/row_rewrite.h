@@ -19,6 +19,8 @@ struct fz_row_rewrite {
         *removed; // per file: rows left out besides those that are deleted already; entries may be NULL
     const struct fz_held_rows *updates; // sorted; NULL: no row gets new values
     const size_t *update_fields; // per field of the schema: its number in `updates`, SIZE_MAX: keeps its values
+    bool
+        like_new; // nothing is copied that the writer would make in another codec, or with a bloom filter that is not there
     int64_t memory_bytes; // for row groups that are being copied; at least one is, whatever its size
 };
 struct fz_row_rewrite_stats {

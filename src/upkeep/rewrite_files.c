@@ -1,12 +1,11 @@
-// Implementation of upkeep/rewrite_files.h: choose files, read each group past its deletes, write it again, commit.
+// Implementation of upkeep/rewrite_files.h: choose files, write the rows of each group past their deletes (row_rewrite.h), commit.
 #include "upkeep/rewrite_files.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "change/change.h"
-#include "change/table_writer.h"
-#include "scan/scan.h"
+#include "change/row_rewrite.h"
 
 struct rewriter {
     const struct fz_rewrite_request *request;
@@ -131,63 +130,38 @@ static bool worth_it(const struct rewriter *r, const size_t *files, size_t n, in
     return false;
 }
 
+// Row groups of files without deletes are copied where they are large enough and of the form that the table asks for now.
 static enum fz_code rewrite_bin(struct rewriter *r, const size_t *files, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_source *source = NULL;
-    void *reader = NULL;
-    struct fz_batch batch = {0};
-    bool lineage = r->metadata->format_version >= 3;
-    size_t n_columns = r->schema->type->n_fields, n_fields = n_columns + (lineage ? 2 : 0);
+    struct fz_row_rewrite_stats stats = {0};
     uint8_t *only = fz_calloc(r->plan->n_files, 1);
-    size_t *columns = fz_calloc(n_fields, sizeof *columns);
-    struct fz_field *fields = fz_calloc(n_fields, sizeof *fields);
-    if (only == NULL || columns == NULL || fields == NULL) {
-        rc = fz_fail_nomem(err, n_fields * sizeof *fields);
+    struct fz_positions **removed =
+        fz_calloc(r->plan->n_files, sizeof *removed); // nothing besides the deletes there are
+    if (only == NULL || removed == NULL) {
+        rc = fz_fail_nomem(err, r->plan->n_files * sizeof *removed);
         goto out;
-    }
-    memcpy(fields, r->schema->type->fields, n_columns * sizeof *fields);
-    if (lineage) { // rows keep their ids and the age of their last change
-        const struct fz_type *lng = fz_type_primitive(FZ_TYPE_LONG);
-        fields[n_columns] = (struct fz_field){.id = FZ_ID_ROW_ID, .name = "_row_id", .type = lng};
-        fields[n_columns + 1] = (struct fz_field){
-            .id = FZ_ID_LAST_UPDATED_SEQUENCE_NUMBER, .name = "_last_updated_sequence_number", .type = lng};
-    }
-    for (size_t i = 0; i < n_fields; i++) {
-        columns[i] = i;
     }
     for (size_t i = 0; i < n; i++) {
         only[files[i]] = 1;
         r->chosen[files[i]] = 1;
     }
-    struct fz_scan_source_options options = {
+    struct fz_row_rewrite rewrite = {
         .plan = r->plan,
         .store = r->request->store,
-        .fields = fields,
-        .n_fields = n_fields,
-        .only_files = only,
+        .writer = r->writer,
+        .schema = r->schema,
+        .lineage = r->metadata->format_version >= 3, // rows keep their ids and the age of their last change
         .cancel = r->request->cancel,
-        .max_threads = 1,
+        .files = only,
+        .removed = removed,
+        .like_new = true,
     };
-    FZ_TRY(fz_batch_init(&batch, fields, n_fields, FZ_BATCH_ROWS, err));
-    FZ_TRY(fz_scan_source_new(&options, &source, err));
-    FZ_TRY(source->vtable->open(source, columns, n_fields, &reader, err));
-    for (;;) {
-        FZ_TRY(fz_cancel_check(r->request->cancel, err));
-        FZ_TRY(source->vtable->next(source, reader, &batch, err));
-        if (batch.n_rows == 0) {
-            break;
-        }
-        FZ_TRY(fz_table_writer_push(r->writer, &batch, NULL, batch.n_rows, err));
-    }
+    FZ_TRY(fz_row_rewrite_run(&rewrite, &stats, err));
+    fz_log_write(r->request->log, 4, "%zu files: %lld row groups copied, %lld patched, %lld encoded again", n,
+                 (long long)stats.groups_copied, (long long)stats.groups_patched, (long long)stats.groups_encoded);
 out:
-    if (reader != NULL) {
-        source->vtable->close(source, reader);
-    }
-    fz_source_unref(source);
-    fz_batch_dispose(&batch);
     fz_free(only);
-    fz_free(columns);
-    fz_free(fields);
+    fz_free(removed);
     return rc;
 }
 

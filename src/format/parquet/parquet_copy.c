@@ -193,6 +193,8 @@ static bool can_copy(struct visit *v, const struct fz_pw_node *node, const struc
                   chunk->file_path == NULL && (leaf->max_rep > 0 || chunk->num_values == group->num_rows) &&
                   (leaf->max_rep == 0 || chunk->offset_index_offset > 0) && // else nobody knows which rows a page has
                   statistics_suffice(leaf, meta, chunk, v->copy, &range);
+        ok = ok && (!v->copy->like_new || (chunk->codec == (int)v->encoder->codec &&
+                                           (!leaf->bloom.options.enabled || chunk->bloom_filter_offset > 0)));
         ok = ok && fz_pw_range_check(&range, NULL) == FZ_OK;
         fz_pw_range_dispose(&range);
         if (v->sources != NULL) {

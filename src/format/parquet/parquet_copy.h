@@ -28,6 +28,7 @@ struct fz_parquet_copy {
     size_t n_without_nans;
     const struct fz_parquet_patch *patch; // NULL: all rows stay as they are
     struct fz_parquet_copy_counts *counts; // added to; may be NULL
+    bool like_new; // only chunks of the encoder's codec, and with a bloom filter where it makes one
 };
 // Sets a byte for each of the encoder's fields (in the order of its options) whose chunks can be copied: same physical form as the
 // encoder would write, and statistics that give the counts and bounds a manifest needs. With a patch, columns it touches have to be flat.

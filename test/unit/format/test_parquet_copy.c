@@ -260,7 +260,7 @@ static void damaged_files_are_survived(void **state) {
             struct fz_parquet_group *group = NULL;
             uint8_t copied_fields[SAMPLE_FLAT_FIELDS];
             const int32_t floats[] = {fields[3].id, fields[4].id};
-            struct fz_parquet_copy copy = {file, 0, floats, 2, NULL, NULL};
+            struct fz_parquet_copy copy = {.file = file, .without_nans = floats, .n_without_nans = 2};
             FZ_OK_OR_FAIL(fz_parquet_encoder_open(&options, &encoder, &err), &err);
             if (fz_parquet_copy_fields(encoder, &copy, copied_fields) == SAMPLE_FLAT_FIELDS) {
                 fz_parquet_copy_group(encoder, &copy, copied_fields, NULL, &group, &inner);
