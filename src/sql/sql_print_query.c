@@ -18,19 +18,35 @@ static void print_name(struct fz_buf *out, const char *name) {
     fz_buf_putc(out, '"');
 }
 
-static bool has_struct(const struct fz_type *t) {
+// Whether a cast of the whole value would not do: structs, and timestamps inside.
+static bool needs_parts(const struct fz_type *t) {
     for (size_t i = 0; i < t->n_fields; i++) {
-        if (t->id == FZ_TYPE_STRUCT || has_struct(t->fields[i].type)) {
+        const struct fz_type *inner = t->fields[i].type;
+        if (t->id == FZ_TYPE_STRUCT || inner->id == FZ_TYPE_TIMESTAMP || needs_parts(inner)) {
             return true;
         }
     }
     return false;
 }
 
+// Nanoseconds in a file become microseconds, rounded down; DuckDB's cast rounds toward 1970. The type of the value is known when the
+// statement is planned, so the CASE costs nothing.
+static void print_file_timestamp(struct fz_buf *out, const char *value) {
+    fz_buf_printf(
+        out,
+        "(CASE WHEN typeof(%s) = 'TIMESTAMP_NS' THEN make_timestamp((epoch_ns(%s) - ((epoch_ns(%s) %% 1000 + 1000) %% "
+        "1000)) // 1000) ELSE CAST(%s AS TIMESTAMP) END)",
+        value, value, value, value);
+}
+
 // A value of a file as our type. DuckDB casts structs by the names of their fields, and ours are called f1..fn: structs are taken
 // apart and packed again.
 static void print_file_value(struct fz_buf *out, const char *value, const struct fz_type *t, int depth) {
-    if (!has_struct(t)) {
+    if (t->id == FZ_TYPE_TIMESTAMP) {
+        print_file_timestamp(out, value);
+        return;
+    }
+    if (!needs_parts(t)) {
         fz_buf_printf(out, "CAST(%s AS ", value);
         fz_duck_type_print(out, t);
         fz_buf_putc(out, ')');

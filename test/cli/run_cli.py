@@ -11,6 +11,7 @@ p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDes
 p.add_argument("--frazil", required=True); p.add_argument("names", nargs="*")
 a = p.parse_args()
 FRAZIL = os.path.abspath(a.frazil)
+DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 ENV = {k: v for k, v in os.environ.items() if k != "FRAZIL_CONF"}
 ENV["HOME"] = "/nonexistent"
 TESTS = []
@@ -382,6 +383,15 @@ def yaml_errors_have_a_place_and_a_hint():
             rc, out, err = frazil(*command)
             equal(rc, 2)
             has(err, "p.yaml:11:", hint)
+
+# ---- files as sources
+
+@test
+def nanoseconds_are_rounded_down():
+    path = os.path.join(DATA, "parquet", "nanos.parquet")
+    before, second = "1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999998"
+    equal(rows(f"SELECT n, l, s FROM parquet.`{path}`"),
+          [(before, [before], {"x": before}), (second, [None], {"x": before}), ("1970-01-01 00:00:00", [], {"x": None}), (None, None, None)])
 
 # ---- running
 

@@ -121,3 +121,8 @@ for k, (values, kw) in enumerate([
     binary = pa.array(values, pa.binary())
     s = pa.StringArray.from_buffers(len(values), binary.buffers()[1], binary.buffers()[2])
     write("bad_text_%d" % k, pa.table({"s": s}), compression="none", **kw)
+
+# Nanoseconds around 1970, which become microseconds by rounding down (test/cli).
+ns = pa.timestamp("ns")
+write("nanos", pa.table({"n": pa.array([-1, -1001, 1, None], ns), "l": pa.array([[-1], [None], [], None], pa.list_(ns)),
+                         "s": pa.array([{"x": -1000}, {"x": -999}, {"x": None}, None], pa.struct([("x", ns)]))}))
