@@ -127,6 +127,13 @@ enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_
 
 // scans.c: opens a source for every scan of a bound statement.
 enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n, struct fz_err *err);
+// What scans of tables would read, level by level, as text.
+enum fz_code fz_statement_explain_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n,
+                                        struct fz_buf *out, struct fz_err *err);
+// filter_keys.c: the keys that rows of the scan must have by its condition; NULL in *out: none.
+struct fz_scan_keys;
+enum fz_code fz_filter_keys(struct fz_statement *s, const struct fz_sql_scan *scan, struct fz_scan_keys **out,
+                            struct fz_err *err);
 enum fz_code fz_statement_keep(struct fz_statement *s, struct fz_metadata *metadata, struct fz_err *err);
 
 // execute.c

@@ -45,6 +45,7 @@ static enum fz_code explain_query(struct fz_statement *s, struct fz_sql_query *q
             }
         }
     }
+    FZ_TRY(fz_statement_explain_scans(s, query->scans, query->n_scans, out, err));
 out:
     fz_duck_result_free(result);
     fz_buf_dispose(&sql);

@@ -84,6 +84,9 @@ struct fz_scan_source_options {
     // out, of the rest the key columns are read first and the other columns only where a row is left. A row without a key may still
     // come. Not together with keep_deleted.
     struct fz_scan_keys *keys;
+    // Keys that many rows have (a share found out while reading) are not read first: the rows then all come. Not for a caller that wants
+    // to see few rows, only for one that wants them fast.
+    bool keys_optional;
 };
 // What a source has read and left out so far, level by level. Files of the plan only; those that planning left out are counted there.
 struct fz_scan_counters {

@@ -33,6 +33,7 @@ struct scan_source {
     size_t queue_head;
 
     struct fz_scan_keys *keys; // NULL: all rows
+    bool keys_optional;
     struct { // as in struct fz_scan_counters
         _Atomic int64_t files, files_by_keys, row_groups, row_groups_by_range, row_groups_by_keys, row_groups_by_bloom;
         _Atomic int64_t pages, pages_by_keys, rows, rows_by_keys, bytes_by_groups, bytes, bytes_read;
@@ -440,6 +441,12 @@ out:
     return rc;
 }
 
+// Whether so many of the rows seen have keys that reading the key columns first costs more than it saves.
+static bool keys_are_common(struct scan_source *source) {
+    int64_t rows = source->counters.rows, without = source->counters.rows_by_keys;
+    return source->keys_optional && rows >= 8 * FZ_BATCH_ROWS && rows - without > rows / 32;
+}
+
 // Puts the columns that have keys to the front of what is read; where such a column is constant in the file, asks at once.
 static void order_by_keys(struct scan_reader *reader, const struct morsel *morsel) {
     const struct fz_scan_keys *keys = reader->source->keys;
@@ -465,7 +472,8 @@ static void order_by_keys(struct scan_reader *reader, const struct morsel *morse
             }
         }
     }
-    if (morsel->avro) { // rows are stored one by one: nothing is won by reading keys first
+    if (morsel->avro ||
+        keys_are_common(reader->source)) { // avro: rows are stored one by one, nothing is won by reading keys first
         reader->n_keys = 0;
     }
     reader->n_first = reader->n_keys > 0 ? reader->n_keys : reader->n_read;
@@ -595,6 +603,8 @@ static enum fz_code next_morsel(struct scan_reader *reader, struct fz_err *err) 
     struct morsel *morsel = &reader->morsel;
     if (morsel->file_ix != reader->file_ix) {
         FZ_TRY(plan_file(reader, morsel, err));
+    } else if (source->keys_optional) {
+        order_by_keys(reader, morsel); // they may have turned out to be common
     }
     reader->next_pos = morsel->first_row;
     reader->end_pos =
@@ -1048,6 +1058,7 @@ enum fz_code fz_scan_source_new(const struct fz_scan_source_options *options, st
     source->progress = options->progress;
     source->keep_deleted = options->keep_deleted;
     source->keys = options->keys ? fz_scan_keys_ref(options->keys) : NULL;
+    source->keys_optional = options->keys_optional;
     source->only_files = options->only_files;
     source->skip = options->skip;
     source->only_groups = options->only_groups;
