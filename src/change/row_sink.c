@@ -240,9 +240,10 @@ out:
 }
 
 static enum fz_code pull_into_writer(struct fz_change *c, const char *sql, const struct fz_field *fields, size_t n,
-                                     struct fz_err *err) {
+                                     int64_t *rows, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_duck_result *result = NULL;
+    *rows = 0;
     FZ_TRY(fz_duck_query(c->context->duck, sql, fields, n, &result, err));
     for (const struct fz_batch *batch;;) {
         FZ_TRY(fz_duck_result_next(result, &batch, err));
@@ -308,17 +309,10 @@ enum fz_code fz_change_write_sorted(struct fz_change *c, struct fz_err *err) {
     fz_buf_puts(&sql, ") ORDER BY ");
     FZ_TRY(fz_sort_order_sql(c->context->duck, c->metadata, "o", &sql, err));
     FZ_TRY(fz_buf_check(&sql, err));
-    FZ_TRY(pull_into_writer(c, sql.ptr, fields, n_fields, err));
-    if (copied_id != 0) {
-        for (size_t i = 0; i < c->plan->n_files; i++) {
-            if (c->files[i].changed != NULL) {
-                const struct fz_positions *deleted;
-                FZ_TRY(fz_scan_deleted_positions(c->plan, i, &deleted, err));
-                c->stats.rows_copied += c->plan->files[i].entry->file.record_count -
-                                        fz_positions_count(c->files[i].changed) -
-                                        (deleted ? fz_positions_count(deleted) : 0);
-            }
-        }
+    int64_t written;
+    FZ_TRY(pull_into_writer(c, sql.ptr, fields, n_fields, &written, err));
+    if (copied_id != 0) { // what position and equality deletes hold was not copied
+        c->stats.rows_copied = written - c->stats.rows_updated - c->stats.rows_inserted;
     }
 out:
     if (copied_id != 0) {
