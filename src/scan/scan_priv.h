@@ -127,12 +127,9 @@ bool fz_scan_keys_may_match_file(const struct fz_scan_keys *keys, const struct f
 enum fz_code fz_scan_keys_may_match_group(const struct fz_scan_keys *keys, struct fz_parquet_file *file,
                                           size_t row_group, struct fz_cancel *cancel, enum fz_scan_verdict *out,
                                           struct fz_err *err);
-struct fz_scan_row_range {
-    int64_t start, end; // rows of a row group, end not included
-};
 struct fz_scan_rows { // of a row group, by its page index; not `known`: all rows
     bool known;
-    struct fz_scan_row_range *ranges;
+    struct fz_parquet_row_range *ranges;
     size_t n, n_pages, n_pages_out;
 };
 enum fz_code fz_scan_keys_pages(const struct fz_scan_keys *keys, struct fz_parquet_file *file, size_t row_group,

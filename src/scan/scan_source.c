@@ -560,6 +560,8 @@ static enum fz_code open_parquet(struct scan_reader *reader, const struct morsel
         source->counters.pages += (int64_t)reader->rows.n_pages;
         source->counters.pages_by_keys += (int64_t)reader->rows.n_pages_out;
     }
+    read.rows = reader->rows.known ? reader->rows.ranges : NULL;
+    read.n_rows = reader->rows.n;
     read.deferred = reader->surveys || (reader->rows.known && reader->rows.n == 0);
     FZ_TRY(fz_parquet_reader_open(morsel->file, &read, source->cancel, &reader->parquet, err));
     source->counters.bytes += fz_parquet_reader_bytes(reader->parquet);
@@ -659,7 +661,7 @@ static enum fz_code next_rows(struct scan_reader *reader, size_t *most, struct f
         *most = 0;
         return FZ_OK;
     }
-    const struct fz_scan_row_range *range = &reader->rows.ranges[reader->next_range];
+    const struct fz_parquet_row_range *range = &reader->rows.ranges[reader->next_range];
     if (range->start > at) {
         FZ_TRY(fz_parquet_reader_skip(reader->parquet, range->start - at, err));
         if (reader->rest) {

@@ -417,11 +417,30 @@ out:
     return rc;
 }
 
+// To the next pages that were fetched, past the rows between, which must be passed over.
+static enum fz_code enter_piece(struct fz_pqr_leaf *leaf, struct fz_err *err) {
+    const struct fz_pqr_piece *piece = leaf->next_piece < leaf->n_pieces ? &leaf->pieces[leaf->next_piece] : NULL;
+    int64_t gap = piece != NULL ? piece->first_row - (leaf->chunk->num_values - leaf->chunk_left) : 0;
+    if (piece == NULL || gap < 0 || gap > leaf->skip) {
+        return fz_fail(err, FZ_BUG, "%s: column %s: rows are read that were not asked for when it was opened",
+                       leaf->file->location, leaf->node->name);
+    }
+    leaf->skip -= gap;
+    leaf->chunk_left -= gap;
+    leaf->next_piece++;
+    leaf->offset = piece->offset;
+    leaf->pos = piece->bytes;
+    leaf->end = piece->bytes + piece->len;
+    return FZ_OK;
+}
+
 enum fz_code fz_pqr_page_next(struct fz_pqr_leaf *leaf, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     while (rc == FZ_OK && leaf->page_left == 0 && !leaf->done) {
         if (leaf->chunk_left == 0) {
             leaf->done = true;
+        } else if (leaf->pos >= leaf->end && leaf->pieces != NULL) {
+            rc = enter_piece(leaf, err);
         } else if (leaf->pos >= leaf->end) {
             rc = fz_pqr_corrupt(leaf, err, "the pages hold fewer values than the footer says");
         } else {

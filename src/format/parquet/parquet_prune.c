@@ -53,6 +53,41 @@ static enum fz_code fill_pages(const struct fz_pqr_conv *conv, const struct fz_t
     return FZ_OK;
 }
 
+enum fz_code fz_pqr_page_locations(const struct fz_parquet_file *file, const struct fz_pq_column_chunk *chunk,
+                                   int64_t num_rows, struct fz_cancel *cancel, struct fz_arena *arena,
+                                   const struct fz_pq_page_location **out, size_t *n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_pq_offset_index offsets;
+    uint8_t *bytes = NULL;
+    *n = 0;
+    if (chunk->offset_index_offset < 0 || chunk->offset_index_length <= 0 ||
+        chunk->offset_index_length > MAX_INDEX_BYTES) {
+        return FZ_OK;
+    }
+    FZ_TRY(read_bytes(file, chunk->offset_index_offset, chunk->offset_index_length, "an offset index", cancel, arena,
+                      &bytes, err));
+    FZ_TRY(fz_pq_offset_index_decode(arena, bytes, (size_t)chunk->offset_index_length, &offsets, err));
+    int64_t at = chunk->data_page_offset, row = 0, end = 0;
+    for (size_t i = 0; i < offsets.n_pages; i++) { // every page, one after the other, from the first row on
+        const struct fz_pq_page_location *p = &offsets.pages[i];
+        if (p->offset != at || p->compressed_page_size <= 0 || p->first_row_index < row ||
+            (i == 0 && p->first_row_index != 0) || p->first_row_index >= num_rows ||
+            __builtin_add_overflow(at, p->compressed_page_size, &at)) {
+            return FZ_OK;
+        }
+        row = p->first_row_index + 1;
+    }
+    int64_t start = chunk->dictionary_page_offset > 0 && chunk->dictionary_page_offset < chunk->data_page_offset
+                        ? chunk->dictionary_page_offset
+                        : chunk->data_page_offset;
+    if (!__builtin_add_overflow(start, chunk->total_compressed_size, &end) && at <= end) {
+        *out = offsets.pages;
+        *n = offsets.n_pages;
+    }
+out:
+    return rc;
+}
+
 enum fz_code fz_parquet_file_pages(const struct fz_parquet_file *file, size_t row_group, int32_t field_id,
                                    const struct fz_type *type, struct fz_cancel *cancel, struct fz_arena *arena,
                                    struct fz_parquet_page **out, size_t *n, struct fz_err *err) {

@@ -4,7 +4,13 @@
 
 #include "format/parquet/parquet_reader_priv.h"
 
-enum { COALESCE_GAP_BYTES = 64 << 10, UNCOUNTED_BYTES = 100, MANY_ELEMENTS = 512, WANTED_ELEMENTS = 1 << 20 };
+enum {
+    COALESCE_GAP_BYTES = 64 << 10,
+    LEAST_PIECED_BYTES = 32 << 10, // smaller chunks are fetched whole: their offset index would be one more request
+    UNCOUNTED_BYTES = 100,
+    MANY_ELEMENTS = 512,
+    WANTED_ELEMENTS = 1 << 20
+};
 
 struct span { // bytes of one request
     int64_t start, end;
@@ -199,37 +205,121 @@ static enum fz_code open_target(struct fz_parquet_reader *r, const struct fz_fie
     return open_children(r, node, t, err);
 }
 
-static int compare_leaves(const void *a, const void *b) {
-    const struct fz_pqr_leaf *x = *(struct fz_pqr_leaf *const *)a, *y = *(struct fz_pqr_leaf *const *)b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+// ---- bytes
+
+static bool is_wanted(const struct fz_parquet_read *read, size_t *next, int64_t from, int64_t to) {
+    while (*next < read->n_rows && read->rows[*next].end <= from) {
+        ++*next;
+    }
+    return *next < read->n_rows && read->rows[*next].start < to;
 }
 
-// Chunks in file order, neighbours with small gaps in one request.
+// Which pages of a flat column are fetched. None planned: the whole chunk is.
+static enum fz_code plan_pieces(struct fz_parquet_reader *r, const struct fz_parquet_read *read,
+                                struct fz_pqr_leaf *leaf, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_pq_column_chunk *chunk = leaf->chunk;
+    const struct fz_pq_page_location *pages = NULL;
+    size_t n = 0, next = 0, n_wanted = 0;
+    struct fz_err damage = FZ_ERR_INIT;
+    if (leaf->node->max_rep > 0 || chunk->total_compressed_size < LEAST_PIECED_BYTES) {
+        return FZ_OK;
+    }
+    rc = fz_pqr_page_locations(r->file, chunk, r->group->num_rows, r->cancel, &r->arena, &pages, &n, &damage);
+    if (rc != FZ_OK && rc != FZ_CORRUPT) {
+        *err = damage;
+        return rc;
+    }
+    if (rc == FZ_CORRUPT || n < 2) { // a damaged index is as good as none
+        return FZ_OK;
+    }
+    struct fz_pqr_piece *pieces = fz_arena_array(&r->arena, n + 1, sizeof *pieces);
+    if (pieces == NULL) {
+        return fz_fail_nomem(err, n * sizeof *pieces);
+    }
+    struct fz_pqr_piece piece = {.offset = chunk_start(chunk), .len = pages[0].offset - chunk_start(chunk)};
+    size_t n_pieces = 0;
+    bool open = piece.len > 0; // the dictionary is needed for whatever page
+    for (size_t i = 0; i < n; i++) {
+        int64_t to = i + 1 < n ? pages[i + 1].first_row_index : r->group->num_rows;
+        if (is_wanted(read, &next, pages[i].first_row_index, to)) {
+            n_wanted++;
+            if (!open) {
+                piece = (struct fz_pqr_piece){.offset = pages[i].offset, .first_row = pages[i].first_row_index};
+                open = true;
+            }
+            piece.len += pages[i].compressed_page_size;
+        } else if (open) {
+            pieces[n_pieces++] = piece;
+            open = false;
+        }
+    }
+    if (open) {
+        pieces[n_pieces++] = piece;
+    }
+    if (n_wanted < n) {
+        leaf->pieces = pieces;
+        leaf->n_pieces = n_pieces;
+    }
+    return FZ_OK;
+}
+
+// Where most rows are wanted anyway, looking for the pages costs more than it saves.
+static bool wants_few(const struct fz_parquet_reader *r, const struct fz_parquet_read *read) {
+    int64_t rows = 0;
+    for (size_t i = 0; i < read->n_rows; i++) {
+        rows += read->rows[i].end - read->rows[i].start;
+    }
+    return read->rows != NULL && rows <= r->group->num_rows / 2;
+}
+
+struct want { // bytes of one leaf, or of one of its pieces
+    int64_t start, end;
+};
+
+static int compare_wants(const void *a, const void *b) {
+    const struct want *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+// What is wanted in file order, neighbours with small gaps in one request.
 static enum fz_code submit(struct fz_parquet_reader *r, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_range *ranges = NULL;
+    struct want *wants = NULL;
+    size_t n = 0;
     r->submitted = true;
-    if (r->n_leaves == 0) {
+    for (size_t i = 0; i < r->n_leaves; i++) {
+        n += r->leaves[i]->pieces != NULL ? r->leaves[i]->n_pieces : 1;
+    }
+    if (n == 0) {
         r->ready = true;
         return FZ_OK;
     }
-    for (size_t i = 0; i < r->n_leaves; i++) {
-        r->leaves[i]->offset = chunk_start(r->leaves[i]->chunk);
-    }
-    qsort(r->leaves, r->n_leaves, sizeof(struct fz_pqr_leaf *), compare_leaves);
-    r->spans = fz_arena_array(&r->arena, r->n_leaves, sizeof *r->spans);
-    ranges = fz_calloc(r->n_leaves, sizeof *ranges);
-    if (r->spans == NULL || ranges == NULL) {
-        rc = fz_fail_nomem(err, r->n_leaves * sizeof *ranges);
+    r->spans = fz_arena_array(&r->arena, n, sizeof *r->spans);
+    ranges = fz_calloc(n, sizeof *ranges);
+    wants = fz_calloc(n, sizeof *wants);
+    if (r->spans == NULL || ranges == NULL || wants == NULL) {
+        rc = fz_fail_nomem(err, n * sizeof *ranges);
         goto out;
     }
+    n = 0;
     for (size_t i = 0; i < r->n_leaves; i++) {
-        int64_t start = r->leaves[i]->offset, end = chunk_end(r, r->leaves[i]->chunk);
+        const struct fz_pqr_leaf *leaf = r->leaves[i];
+        if (leaf->pieces == NULL) {
+            wants[n++] = (struct want){chunk_start(leaf->chunk), chunk_end(r, leaf->chunk)};
+        }
+        for (size_t p = 0; p < leaf->n_pieces; p++) {
+            wants[n++] = (struct want){leaf->pieces[p].offset, leaf->pieces[p].offset + leaf->pieces[p].len};
+        }
+    }
+    qsort(wants, n, sizeof *wants, compare_wants);
+    for (size_t i = 0; i < n; i++) {
         struct span *last = r->n_spans > 0 ? &r->spans[r->n_spans - 1] : NULL;
-        if (last != NULL && start <= last->end + COALESCE_GAP_BYTES) {
-            last->end = end > last->end ? end : last->end;
+        if (last != NULL && wants[i].start <= last->end + COALESCE_GAP_BYTES) {
+            last->end = wants[i].end > last->end ? wants[i].end : last->end;
         } else {
-            r->spans[r->n_spans++] = (struct span){.start = start, .end = end};
+            r->spans[r->n_spans++] = (struct span){.start = wants[i].start, .end = wants[i].end};
         }
     }
     for (size_t i = 0; i < r->n_spans; i++) {
@@ -245,7 +335,21 @@ static enum fz_code submit(struct fz_parquet_reader *r, struct fz_err *err) {
     rc = fz_store_submit(r->file->store, r->file->location, ranges, r->n_spans, &r->ticket, err);
 out:
     fz_free(ranges);
+    fz_free(wants);
     return rc;
+}
+
+static const uint8_t *bytes_at(const struct fz_parquet_reader *r, int64_t offset) {
+    size_t low = 0, high = r->n_spans; // the last span that does not begin behind `offset`
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (r->spans[middle].start <= offset) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return r->spans[low].bytes + (offset - r->spans[low].start);
 }
 
 static enum fz_code await_bytes(struct fz_parquet_reader *r, struct fz_err *err) {
@@ -267,13 +371,16 @@ static enum fz_code await_bytes(struct fz_parquet_reader *r, struct fz_err *err)
     if (rc != FZ_OK) {
         return rc;
     }
-    for (size_t i = 0, span = 0; i < r->n_leaves; i++) {
+    for (size_t i = 0; i < r->n_leaves; i++) {
         struct fz_pqr_leaf *leaf = r->leaves[i];
-        while (span + 1 < r->n_spans && leaf->offset >= r->spans[span + 1].start) {
-            span++;
+        for (size_t p = 0; p < leaf->n_pieces; p++) {
+            leaf->pieces[p].bytes = bytes_at(r, leaf->pieces[p].offset);
         }
-        leaf->pos = r->spans[span].bytes + (leaf->offset - r->spans[span].start);
-        leaf->end = leaf->pos + (chunk_end(r, leaf->chunk) - leaf->offset);
+        if (leaf->pieces == NULL) {
+            leaf->offset = chunk_start(leaf->chunk);
+            leaf->pos = bytes_at(r, leaf->offset);
+            leaf->end = leaf->pos + (chunk_end(r, leaf->chunk) - leaf->offset);
+        }
     }
     r->ready = true;
     return FZ_OK;
@@ -321,6 +428,10 @@ enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct f
         } else {
             FZ_TRY(open_target(r, f, node, &r->targets[i], err));
         }
+    }
+    bool few = wants_few(r, read);
+    for (size_t i = 0; few && i < r->n_leaves; i++) {
+        FZ_TRY(plan_pieces(r, read, r->leaves[i], err));
     }
     r->batch_rows = choose_batch_rows(r);
     if (!read->deferred) {
@@ -402,7 +513,11 @@ out:
 int64_t fz_parquet_reader_bytes(const struct fz_parquet_reader *r) {
     int64_t bytes = 0;
     for (size_t i = 0; i < r->n_leaves; i++) {
-        bytes += r->leaves[i]->chunk->total_compressed_size;
+        const struct fz_pqr_leaf *leaf = r->leaves[i];
+        bytes += leaf->pieces == NULL ? leaf->chunk->total_compressed_size : 0;
+        for (size_t p = 0; p < leaf->n_pieces; p++) {
+            bytes += leaf->pieces[p].len;
+        }
     }
     return bytes;
 }

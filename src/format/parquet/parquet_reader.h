@@ -32,12 +32,19 @@ bool fz_parquet_file_stats(const struct fz_parquet_file *file, size_t row_group,
 
 // A projection: wanted fields in the caller's types; a column of the file is matched by field id (nested ones too), promoted where
 // Iceberg allows, and read as NULL, or as initial_default where the field has one, when the file lacks it. With `names` the match is by name (files without ids).
+struct fz_parquet_row_range {
+    int64_t start, end; // rows of a row group, end not included
+};
 struct fz_parquet_read {
     const struct fz_field *fields; // batch column i = fields[i]
     size_t n_fields;
     size_t row_group;
     bool by_name;
     bool deferred; // bytes are asked for by the first call of next, not at once
+    // Only these rows will be read, ascending and apart, the others are passed over with fz_parquet_reader_skip: pages of flat columns
+    // that hold none of them are not fetched, where the file has an offset index. NULL: all rows. Borrowed for the call of open.
+    const struct fz_parquet_row_range *rows;
+    size_t n_rows;
     // Special columns that are not in the file: field ids 2147483645 (_pos) are filled with the row's position in the file.
 };
 enum fz_code fz_parquet_reader_open(struct fz_parquet_file *file, const struct fz_parquet_read *read,
@@ -52,7 +59,7 @@ enum fz_code fz_parquet_reader_next_upto(struct fz_parquet_reader *reader, struc
 // Passes over the next `rows` rows (at most to the end of the row group). Pages of flat columns that hold only such rows are neither
 // inflated nor decoded; the work is done by the next call of next.
 enum fz_code fz_parquet_reader_skip(struct fz_parquet_reader *reader, int64_t rows, struct fz_err *err);
-int64_t fz_parquet_reader_bytes(const struct fz_parquet_reader *reader); // of the chunks it reads, compressed
+int64_t fz_parquet_reader_bytes(const struct fz_parquet_reader *reader); // of the chunks or pages it reads, compressed
 size_t fz_parquet_reader_batch_rows(const struct fz_parquet_reader *reader); // most rows that one call of next gives
 void fz_parquet_reader_close(struct fz_parquet_reader *reader);
 

@@ -143,6 +143,13 @@ enum fz_pqr_values {
     FZ_PQR_VALUES_PREFIXES
 };
 
+// Neighbouring pages of a chunk that are fetched, where not all are.
+struct fz_pqr_piece {
+    int64_t offset, len; // in the file
+    int64_t first_row;
+    const uint8_t *bytes; // once they are there
+};
+
 // Cursor over one column chunk.
 struct fz_pqr_leaf {
     const struct fz_parquet_file *file;
@@ -154,6 +161,8 @@ struct fz_pqr_leaf {
     int64_t skip; // rows to pass over before the next one that is read
     int64_t offset; // of `pos` in the file, for messages
     const uint8_t *pos, *end;
+    struct fz_pqr_piece *pieces; // NULL: the whole chunk lies at pos
+    size_t n_pieces, next_piece;
     int64_t chunk_left; // values (levels) in pages not yet opened
     // dictionary
     uint8_t *dict;
@@ -188,6 +197,10 @@ enum fz_code fz_pqr_page_next(struct fz_pqr_leaf *leaf, struct fz_err *err);
 // Makes one page, header and body of `len` bytes with slack behind, the page at hand: a dictionary page, or a data page of a flat column.
 enum fz_code fz_pqr_page_open(struct fz_pqr_leaf *leaf, const uint8_t *page, size_t len, int64_t offset,
                               struct fz_err *err);
+// The pages of a flat chunk by its offset index, in `arena`; *n 0 when there is none, or one that does not cover the chunk.
+enum fz_code fz_pqr_page_locations(const struct fz_parquet_file *file, const struct fz_pq_column_chunk *chunk,
+                                   int64_t num_rows, struct fz_cancel *cancel, struct fz_arena *arena,
+                                   const struct fz_pq_page_location **out, size_t *n, struct fz_err *err);
 // Decodes a whole PLAIN buffer of `n` values (dictionary).
 enum fz_code fz_pqr_values_plain(struct fz_pqr_leaf *leaf, size_t n, void *dst, struct fz_err *err);
 // Next `n` values that are not NULL of the page at hand.

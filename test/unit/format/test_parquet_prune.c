@@ -166,11 +166,142 @@ static void pages_tell_their_bounds(void **state) {
     fz_arena_dispose(&arena);
 }
 
+// ---- ranged reads
+
+static uint64_t mixed(uint64_t n) {
+    n = (n + 1) * 0x9E3779B97F4A7C15u;
+    return n ^ n >> 29;
+}
+
+static const struct fz_field *ranged_fields(void) {
+    static struct fz_field f[3];
+    f[0] = (struct fz_field){.id = 1, .name = "l", .type = fz_type_primitive(FZ_TYPE_LONG)};
+    f[1] = (struct fz_field){.id = 2, .name = "s", .type = fz_type_primitive(FZ_TYPE_STRING)};
+    f[2] = (struct fz_field){.id = 3, .name = "few", .type = fz_type_primitive(FZ_TYPE_LONG)};
+    return f;
+}
+
+// Numbers without a pattern, texts of which every fifth is NULL, and a column with a dictionary. Pages of 1,000 rows.
+static struct fz_parquet_file *write_ranged(struct fz_store *store, struct fz_arena *arena) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_parquet_write options = {
+        .fields = ranged_fields(), .n_fields = 3, .codec = FZ_PQ_UNCOMPRESSED, .page_rows = 1000};
+    struct fz_writer *sink = NULL;
+    struct fz_parquet_writer *writer = NULL;
+    struct fz_parquet_metrics metrics;
+    struct fz_parquet_file *file = NULL;
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_store_writer_open(store, "memory://r.parquet", &sink, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_writer_open(sink, &options, &writer, &err), &err);
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, ranged_fields(), 3, 1000, &err), &err);
+    for (int64_t at = 0; at < ROWS; at += 1000) {
+        fz_column_reset(&batch.columns[1]);
+        batch.n_rows = 1000;
+        for (size_t r = 0; r < 1000; r++) {
+            uint64_t n = (uint64_t)at + r;
+            char *text = fz_arena_printf(arena, "%016llx", (unsigned long long)mixed(n));
+            ((int64_t *)batch.columns[0].data)[r] = (int64_t)mixed(n);
+            ((struct fz_string *)batch.columns[1].data)[r] = fz_string_of(text, 16);
+            ((int64_t *)batch.columns[2].data)[r] = (int64_t)(mixed(n) % 3000);
+            if (n % 5 == 0) {
+                fz_column_set_null(&batch.columns[1], r);
+            }
+        }
+        FZ_OK_OR_FAIL(fz_parquet_writer_append(writer, &batch, 0, NULL, 1000, &err), &err);
+    }
+    fz_batch_dispose(&batch);
+    FZ_OK_OR_FAIL(fz_parquet_writer_close(writer, arena, &metrics, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_file_open(store, "memory://r.parquet", -1, NULL, &file, &err), &err);
+    return file;
+}
+
+static int64_t read_ranges(struct fz_parquet_file *file, const struct fz_parquet_row_range *ranges, size_t n) {
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_parquet_reader *reader = NULL;
+    struct fz_batch batch;
+    struct fz_parquet_read read = {
+        .fields = ranged_fields(), .n_fields = 3, .deferred = true, .rows = ranges, .n_rows = n};
+    FZ_OK_OR_FAIL(fz_parquet_reader_open(file, &read, NULL, &reader, &err), &err);
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, ranged_fields(), 3, FZ_BATCH_ROWS, &err), &err);
+    int64_t bytes = fz_parquet_reader_bytes(reader), at = 0;
+    for (size_t i = 0; i < n; i++) {
+        FZ_OK_OR_FAIL(fz_parquet_reader_skip(reader, ranges[i].start - at, &err), &err);
+        for (at = ranges[i].start; at < ranges[i].end;) {
+            int64_t first = -1;
+            for (size_t c = 0; c < 3; c++) {
+                fz_column_reset(&batch.columns[c]);
+            }
+            FZ_OK_OR_FAIL(fz_parquet_reader_next_upto(reader, &batch, (size_t)(ranges[i].end - at), &first, &err),
+                          &err);
+            assert_int_equal(first, at);
+            assert_true(batch.n_rows > 0);
+            for (size_t r = 0; r < batch.n_rows; r++, at++) {
+                char text[20];
+                snprintf(text, sizeof text, "%016llx", (unsigned long long)mixed((uint64_t)at));
+                assert_int_equal(((int64_t *)batch.columns[0].data)[r], mixed((uint64_t)at));
+                assert_int_equal(((int64_t *)batch.columns[2].data)[r], mixed((uint64_t)at) % 3000);
+                assert_int_equal(fz_column_is_valid(&batch.columns[1], r), at % 5 != 0);
+                if (at % 5 != 0) {
+                    const struct fz_string *s = &((struct fz_string *)batch.columns[1].data)[r];
+                    assert_int_equal(s->length, 16);
+                    assert_memory_equal(fz_string_ptr(s), text, 16);
+                }
+            }
+        }
+    }
+    fz_batch_dispose(&batch);
+    fz_parquet_reader_close(reader);
+    return bytes;
+}
+
+static void pages_between_ranges_are_not_fetched(void **state) {
+    (void)state;
+    struct fz_arena arena = {0};
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_store *store = NULL;
+    FZ_OK_OR_FAIL(fz_store_memory_new(&store, &err), &err);
+    struct fz_parquet_file *file = write_ranged(store, &arena);
+    const struct fz_parquet_row_range all = {0, ROWS}, one = {12345, 12346}, ends[] = {{0, 1}, {ROWS - 1, ROWS}},
+                                      some[] = {{999, 1001}, {5000, 7500}, {8000, 8001}, {29000, 29500}};
+    int64_t whole = read_ranges(file, &all, 1);
+    assert_true(read_ranges(file, &one, 1) < whole / 10);
+    assert_true(read_ranges(file, ends, 2) < whole / 7);
+    assert_true(read_ranges(file, some, 4) < whole / 3);
+    for (uint64_t seed = 0; seed < 60; seed++) { // ranges at random, some of them next to each other
+        struct fz_parquet_row_range ranges[40];
+        size_t n = 0;
+        int64_t at = 0;
+        for (uint64_t k = 0; n < 40 && at < ROWS; k++) {
+            int64_t start = at + (int64_t)(mixed(seed * 1000 + k) % 3000),
+                    end = start + 1 + (int64_t)(mixed(k * 77 + seed) % 700);
+            if (end > ROWS) {
+                break;
+            }
+            ranges[n++] = (struct fz_parquet_row_range){start, end};
+            at = end;
+        }
+        assert_true(n == 0 || read_ranges(file, ranges, n) <= whole);
+    }
+    // Rows that were not asked for are not there.
+    struct fz_parquet_reader *reader = NULL;
+    struct fz_batch batch;
+    struct fz_parquet_read read = {.fields = ranged_fields(), .n_fields = 3, .rows = &one, .n_rows = 1};
+    FZ_OK_OR_FAIL(fz_parquet_reader_open(file, &read, NULL, &reader, &err), &err);
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, ranged_fields(), 3, FZ_BATCH_ROWS, &err), &err);
+    assert_int_equal(fz_parquet_reader_next(reader, &batch, NULL, &err), FZ_BUG);
+    fz_parquet_reader_close(reader);
+    fz_batch_dispose(&batch);
+    fz_parquet_file_unref(file);
+    fz_store_unref(store);
+    fz_arena_dispose(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(every_value_is_found),
         FZ_TEST(sizes_follow_the_options),
         FZ_TEST(pages_tell_their_bounds),
+        FZ_TEST(pages_between_ranges_are_not_fetched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
