@@ -251,6 +251,7 @@ static enum fz_code pull_into_writer(struct fz_change *c, const char *sql, const
             break;
         }
         FZ_TRY(fz_table_writer_push(c->writer, batch, NULL, batch->n_rows, err));
+        *rows += (int64_t)batch->n_rows;
     }
 out:
     fz_duck_result_free(result);
