@@ -3,7 +3,7 @@
 
 usage: run_tests.py [--jobs N] [--long]
 
-Suites: unit and contract tests (cmocka programs; also the corpora and 2,000 mutations of test/fuzz/replay.c), conformance (test/conformance), tables (test/model/run_tables.py), converge (test/cdc), cli (test/cli), fault (test/fault).
+Suites: unit and contract tests (cmocka programs; also the corpora and 2,000 mutations of test/fuzz/replay.c), conformance (test/conformance), tables (test/model/run_tables.py), model (test/model), converge (test/cdc), cli (test/cli), fault (test/fault).
 """
 import argparse, concurrent.futures, glob, os, re, subprocess, sys, time
 
@@ -52,12 +52,15 @@ def suite(name, *command):
     if failed or r.returncode != 0 or not m:
         failed = max(failed, 1)
         print("\n".join(lines[-400:]), flush=True)
+    elif passed == 0 and skipped:
+        print("\n".join(lines[:-1]), flush=True)
     closing(name, passed, failed, skipped, time.time() - t0)
 
 frazil = f"{root}/build/test/frazil"
 listing = [] if a.long else ["--list", f"{root}/test/conformance/every_run.list"]
 suite("conformance", f"{root}/test/conformance/run_frazil.py", "--frazil", frazil, "--jobs", str(a.jobs), *listing)
 suite("tables", f"{root}/test/model/run_tables.py", "--frazil", frazil, "--jobs", str(a.jobs), "--shrink", "0", *(["--rounds", "2"] if a.long else []))
+suite("model", f"{root}/test/model/run_model.py", "--frazil", frazil, "--jobs", str(a.jobs), "--shrink", "0", "--count", "1000" if a.long else "25")
 suite("converge", f"{root}/test/cdc/run_converge.py", "--frazil", frazil, f"{root}/test/cdc")
 suite("cli", f"{root}/test/cli/run_cli.py", "--frazil", frazil)
 suite("fault", f"{root}/test/fault/run_fault.py", "--frazil", frazil, *(["--long"] if a.long else []))
