@@ -167,7 +167,8 @@ enum fz_code fz_scan_keys_pages(const struct fz_scan_keys *keys, struct fz_parqu
             } else if (out->n > 0 && ranges[out->n - 1].end == pages[p].first_row) {
                 ranges[out->n - 1].end += pages[p].n_rows;
             } else {
-                ranges[out->n++] = (struct fz_parquet_row_range){pages[p].first_row, pages[p].first_row + pages[p].n_rows};
+                ranges[out->n++] =
+                    (struct fz_parquet_row_range){pages[p].first_row, pages[p].first_row + pages[p].n_rows};
             }
         }
         out->known = true;
