@@ -68,7 +68,8 @@ enum fz_code fz_scan_group_prepare(struct fz_scan_plan_impl *impl, struct fz_sca
         group->paths[i][MAX_PATH] = -1;
     }
     const struct fz_type *only = type_below(group->fields[0].type, group->paths[0]);
-    group->is_integer = group->n_ids == 1 && fz_type_is_primitive(only) && fz_type_width(only) <= sizeof(uint64_t);
+    group->is_integer = group->n_ids == 1 && group->paths[0][0] < 0 && fz_type_is_primitive(only) &&
+                        fz_type_width(only) <= sizeof(uint64_t);
     return FZ_OK;
 }
 
@@ -91,7 +92,8 @@ static bool is_bytes(const struct fz_type *type) {
 }
 
 struct key_part {
-    const struct fz_column *column;
+    const struct fz_column *column, *top; // the column itself; the top-level column it is below
+    const int32_t *path;
     size_t width;
     bool bytes;
 };
@@ -105,9 +107,26 @@ static enum fz_code make_parts(const struct fz_scan_equality_group *group, const
                            "equality delete file %s deletes by field id %d, which is not a primitive column",
                            group->files[0]->file.file_path, group->ids[i]);
         }
-        parts[i] = (struct key_part){column, fz_type_width(column->type), is_bytes(column->type)};
+        parts[i] = (struct key_part){.column = column,
+                                     .top = columns[i],
+                                     .path = group->paths[i],
+                                     .width = fz_type_width(column->type),
+                                     .bytes = is_bytes(column->type)};
     }
     return FZ_OK;
+}
+
+// Which NULL a field of a struct is: its own, or that of a struct around it. They are different keys, as in Iceberg Java.
+static char which_null(const struct key_part *part, size_t row) {
+    const struct fz_column *column = part->top;
+    char depth = 2;
+    for (const int32_t *path = part->path; *path >= 0; path++, depth++) {
+        if (!fz_column_is_valid(column, row)) {
+            return depth;
+        }
+        column = &column->children[*path];
+    }
+    return 0;
 }
 
 // NULL equals NULL here (spec "Equality Delete Files").
@@ -125,7 +144,7 @@ static bool build_key(const struct key_part *parts, size_t n, size_t row, struct
     char *p = key->ptr;
     for (size_t i = 0; i < n; i++) {
         bool valid = fz_column_is_valid(parts[i].column, row);
-        *p++ = valid ? 1 : 0;
+        *p++ = valid ? 1 : which_null(&parts[i], row);
         if (valid && parts[i].bytes) {
             const struct fz_string *s = &((const struct fz_string *)parts[i].column->data)[row];
             memcpy(p, &s->length, sizeof s->length);
