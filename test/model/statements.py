@@ -506,6 +506,11 @@ class Merge(Change):
                 table.add_field(name, type_)
             elif wider(table.fields[i].type, type_):
                 table.fields[i] = table.fields[i].changed(type=type_)
+            elif table.fields[i].type != type_ and table.fields[i].type[0] == type_[0] == "struct":  # a new field at the end
+                field = table.fields[i] = table.fields[i].changed(type=type_)
+                for row in table.all_rows():
+                    if row.values.get(field.id) is not None and len(row.values[field.id]) < len(type_[1]):
+                        row.values[field.id] += (None,)
 
     def of_kind(self, kind):
         return [c for c in self.clauses if c.kind == kind]
