@@ -39,11 +39,11 @@ static enum fz_code damaged(const struct patch *p, const char *what, struct fz_e
 
 // ---- which pages
 
-// Marks pages with a row that goes away or changes; returns their bytes.
-static int64_t mark_touched(struct patch *p) {
+// Marks pages with a row that goes away or changes. Whether so many bytes would be encoded again that the whole chunk may be: pages that go
+// away as a whole do not count.
+static bool mark_touched(struct patch *p) {
     const struct fz_parquet_patch *rows = p->rows;
-    int64_t bytes = 0;
-    size_t g = 0, u = 0;
+    size_t touched = 0, left = 0, g = 0, u = 0;
     for (size_t i = 0; i < p->pages.n; i++) {
         const struct fz_pc_page *page = &p->pages.items[i];
         int64_t end = page->first_row + page->n_values;
@@ -55,9 +55,11 @@ static int64_t mark_touched(struct patch *p) {
             u++;
         }
         p->touched[i] = g > g0 || u > u0;
-        bytes += p->touched[i] ? (int64_t)page->size : 0;
+        bool goes_away = g - g0 == (size_t)page->n_values;
+        touched += p->touched[i] && !goes_away ? page->size : 0;
+        left += goes_away ? 0 : page->size;
     }
-    return bytes;
+    return touched * 100 > left * WHOLE_PERCENT;
 }
 
 // The old column index, when it says something of every page that is written as it is.
@@ -502,13 +504,12 @@ out:
     return rc;
 }
 
-static enum fz_code start(struct patch *p, const struct fz_pqr_node *node, int64_t touched_bytes, struct fz_err *err) {
+static enum fz_code start(struct patch *p, const struct fz_pqr_node *node, bool whole, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_leaf *leaf = p->leaf;
-    int64_t data_bytes = (int64_t)(p->pages.size - p->pages.dict_size);
     FZ_TRY(open_cursor(p, node, err));
     FZ_TRY(fz_pw_leaf_start(p->w, leaf, err));
-    p->whole = touched_bytes * 100 > data_bytes * WHOLE_PERCENT;
+    p->whole = whole;
     if (!p->whole) {
         FZ_TRY(load_bloom(p, err));
     }
