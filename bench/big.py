@@ -91,6 +91,16 @@ def one_run(table, data, mode, kind):
     out, _, scan, _ = table.run(CHECK)
     return {"merge": sum(times), "first": times[0], "last": times[-1], "mb": peak, "check": out.split(), "scan": scan}
 
+def where_the_time_goes(table, data, mode):
+    """The steps of one MERGE of 1 %, as the program logs them."""
+    table.reset()
+    table.run(f"ALTER TABLE db.t SET TBLPROPERTIES ('write.merge.mode'='{MODES[mode]}')")
+    r = subprocess.run([table.frazil, "sql", "-v", "-e", merge_sql(f"parquet.`{data}/changes_1.parquet`")], cwd=table.work, capture_output=True, text=True)
+    return ", ".join(f"{step} {float(s):.3f}" for step, s in re.findall(r"^([a-z ]+): ([0-9.]+) s$", r.stderr, re.M))
+
+def data_bytes(table):
+    return sum(os.path.getsize(f"{folder}/{f}") for folder, _, files in os.walk(table.keep) for f in files if f.endswith(".parquet"))
+
 def copy_seconds(table):
     start = time.perf_counter(); shutil.copytree(table.keep, table.work + "-copy"); t = time.perf_counter() - start
     shutil.rmtree(table.work + "-copy"); return t
@@ -145,6 +155,10 @@ def run(frazil, root, here, rounds, peers):
             passed += ok; failed += not ok
     peak = max(median(rs, "mb") for key, rs in got.items() if key[0] == "frazil")
     print(f"peak memory {peak:.0f} MB (aim 600: {'met' if peak <= 600 else 'NOT MET'}); full scan after merge-on-read 1 %: {median(got['frazil', 'mor', '1'], 'scan'):.3f} s; copying the table's files: {copy_seconds(table):.3f} s")
+    for mode in MODES:
+        print(f"where the time goes, merge 1 %, {MODES[mode]}, seconds: {where_the_time_goes(table, data, mode)}")
+    mine, duck = data_bytes(table) / 1e6, os.path.getsize(f"{data}/base.parquet") / 1e6
+    print(f"file sizes: {mine:.1f} MB; DuckDB's file of the same rows (zstd): {duck:.1f} MB (aim: not more than 5 % above: {'met' if mine <= 1.05 * duck else 'NOT MET'})")
     for label, t, left, groups in bloom(frazil, root, rounds, python, f"{here}/gen.py"):
         ok = left == "1999998"; passed += ok; failed += not ok
         print(f"uuid keys, {label} bloom filters: {t:.3f} s; for keys that are not there {groups[0]} row groups are read and {groups[1]} left out{'' if ok else '  WRONG: ' + left}")
