@@ -229,6 +229,28 @@ out:
     return rc;
 }
 
+// Lists of old version 1 writers have no counts, which later versions need and row ids are numbered by: the manifest itself tells.
+static bool lacks_counts(const struct fz_attempt *a, const struct fz_manifest_file *f) {
+    return a->head->format_version > 1 &&
+           (f->added_files_count < 0 || f->existing_files_count < 0 || f->deleted_files_count < 0 ||
+            f->added_rows_count < 0 || f->existing_rows_count < 0 || f->deleted_rows_count < 0);
+}
+
+static void fill_counts(struct fz_manifest_file *file, const struct fz_manifest_entry *entries, size_t n) {
+    int64_t files[3] = {0}, rows[3] = {0}; // added, existing, deleted
+    for (size_t i = 0; i < n; i++) {
+        int at = entries[i].status == FZ_ENTRY_ADDED ? 0 : entries[i].status == FZ_ENTRY_EXISTING ? 1 : 2;
+        files[at]++;
+        rows[at] += entries[i].file.record_count;
+    }
+    file->added_files_count = (int32_t)files[0];
+    file->existing_files_count = (int32_t)files[1];
+    file->deleted_files_count = (int32_t)files[2];
+    file->added_rows_count = rows[0];
+    file->existing_rows_count = rows[1];
+    file->deleted_rows_count = rows[2];
+}
+
 // The manifest as it goes on: the same, or written again with the removed entries marked.
 static enum fz_code filter_one(struct fz_commit *c, struct fz_attempt *a, const struct fz_manifest_file *file,
                                int64_t min_data_sequence, struct fz_work_list *list, struct fz_err *err) {
@@ -249,6 +271,9 @@ static enum fz_code filter_one(struct fz_commit *c, struct fz_attempt *a, const 
     m.entries = entries;
     m.n_entries = n;
     if (n_removed == 0) {
+        if (lacks_counts(a, file)) {
+            fill_counts(&m.file, entries, n);
+        }
         return push(list, &m, err);
     }
     for (size_t i = 0; i < n; i++) {
@@ -274,36 +299,6 @@ static bool has_live_files(const struct fz_manifest_file *f) {
     return f->added_files_count != 0 || f->existing_files_count != 0; // unknown counts as yes
 }
 
-// Lists of old version 1 writers have no counts, which later versions need and row ids are numbered by: the manifest itself tells.
-static enum fz_code fill_counts(struct fz_commit *c, struct fz_attempt *a, struct fz_manifest_file *file,
-                                struct fz_err *err) {
-    int64_t *const counts[] = {&file->added_rows_count, &file->existing_rows_count, &file->deleted_rows_count};
-    struct fz_manifest_entry *entries = NULL;
-    size_t n = 0;
-    bool known = file->added_files_count >= 0 && file->existing_files_count >= 0 && file->deleted_files_count >= 0;
-    for (size_t i = 0; i < 3; i++) {
-        known = known && *counts[i] >= 0;
-    }
-    if (known || a->head->format_version < 2) {
-        return FZ_OK;
-    }
-    enum fz_code rc = fz_commit_read_manifest(c, &a->arena, a->head, file, &entries, &n, err);
-    if (rc != FZ_OK) {
-        fz_err_context(err, "manifest %s", file->manifest_path);
-        return rc;
-    }
-    file->added_files_count = file->existing_files_count = file->deleted_files_count = 0;
-    file->added_rows_count = file->existing_rows_count = file->deleted_rows_count = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool added = entries[i].status == FZ_ENTRY_ADDED, existing = entries[i].status == FZ_ENTRY_EXISTING;
-        file->added_files_count += added;
-        file->existing_files_count += existing;
-        file->deleted_files_count += !added && !existing;
-        *counts[added ? 0 : existing ? 1 : 2] += entries[i].file.record_count;
-    }
-    return FZ_OK;
-}
-
 static enum fz_code filter_kind(struct fz_commit *c, struct fz_attempt *a, int content, int64_t min_data_sequence,
                                 struct fz_work_list *list, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -313,12 +308,11 @@ static enum fz_code filter_kind(struct fz_commit *c, struct fz_attempt *a, int c
             continue; // without live files it is not part of the new snapshot
         }
         bool old_deletes = content == 1 && file->min_sequence_number < min_data_sequence;
-        if (old_deletes || may_hold_removed(a, file)) {
+        if (old_deletes || lacks_counts(a, file) || may_hold_removed(a, file)) {
             FZ_TRY(fz_cancel_check(c->request->cancel, err));
             FZ_TRY(filter_one(c, a, file, min_data_sequence, list, err));
         } else {
             struct fz_work_manifest m = {.file = *file};
-            FZ_TRY(fill_counts(c, a, &m.file, err));
             FZ_TRY(push(list, &m, err));
         }
     }
