@@ -657,7 +657,9 @@ static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_t
         }
         struct fz_value tuple = partitioned ? v_partition(a, fields[0].type, &f->partition) : (struct fz_value){0};
         fz_buf_clear(&key);
-        fz_buf_printf(&key, "%d.", partitioned ? f->spec_id : 0);
+        // As Iceberg Java: the same tuple of two specs is one row when the specs have equally many fields.
+        const struct fz_partition_spec *spec = fz_metadata_spec(t->metadata, f->spec_id);
+        fz_buf_printf(&key, "%zu.", partitioned && spec != NULL ? spec->n_fields : 0);
         if (partitioned) {
             fz_value_print(&key, &tuple);
         }
@@ -670,7 +672,7 @@ static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_t
             entry->value.i64 = (int64_t)n_totals++;
         }
         struct partition_totals *p = &totals[entry->value.i64];
-        p->spec_id = f->spec_id > p->spec_id ? f->spec_id : p->spec_id;
+        p->spec_id = added ? f->spec_id : p->spec_id;
         if (f->content == FZ_CONTENT_DATA) {
             p->records += f->record_count;
             p->files++;
@@ -686,6 +688,7 @@ static enum fz_code add_partitions(struct fz_engine *e, const struct fz_engine_t
         if (s != NULL && s->timestamp_ms > p->updated_ms) {
             p->updated_ms = s->timestamp_ms;
             p->updated_id = s->snapshot_id;
+            p->spec_id = f->spec_id;
         }
     }
     for (size_t i = 0; i < n_totals; i++) {

@@ -384,6 +384,21 @@ def yaml_errors_have_a_place_and_a_hint():
             equal(rc, 2)
             has(err, "p.yaml:11:", hint)
 
+# ---- metadata tables
+
+@test
+def partitions_of_several_specs():  # as Spark 4.1 with Iceberg 1.12 shows these tables
+    sql("""CREATE TABLE db.p1 (id INT, a INT, b INT) USING iceberg PARTITIONED BY (a); INSERT INTO db.p1 VALUES (1, 1, 1), (2, 2, NULL);
+        ALTER TABLE db.p1 ADD PARTITION FIELD b; INSERT INTO db.p1 VALUES (3, 1, NULL), (4, 2, NULL), (5, 3, 3);
+        ALTER TABLE db.p1 DROP PARTITION FIELD b; INSERT INTO db.p1 VALUES (6, 1, 5), (7, 3, NULL);
+        CREATE TABLE db.p4 (id INT, a INT, s STRING) USING iceberg PARTITIONED BY (a); INSERT INTO db.p4 VALUES (1, 1, 'x');
+        ALTER TABLE db.p4 DROP PARTITION FIELD a; ALTER TABLE db.p4 ADD PARTITION FIELD s; INSERT INTO db.p4 VALUES (2, 1, NULL);
+        ALTER TABLE db.p4 DROP PARTITION FIELD s; ALTER TABLE db.p4 ADD PARTITION FIELD a; INSERT INTO db.p4 VALUES (3, 1, 'x'), (4, NULL, 'x')""")
+    shown = lambda t: sorted((json.dumps(r[0]), *r[1:]) for r in rows(f"SELECT partition, spec_id, record_count, file_count FROM db.{t}.partitions"))
+    equal(shown("p1"), [('{"a": 1, "b": null}', 0, 2, 2), ('{"a": 1, "b": null}', 1, 1, 1), ('{"a": 2, "b": null}', 0, 1, 1), ('{"a": 2, "b": null}', 1, 1, 1),
+                        ('{"a": 3, "b": 3}', 1, 1, 1), ('{"a": 3, "b": null}', 0, 1, 1)])
+    equal(shown("p4"), [('{"a": 1, "s": null}', 0, 2, 2), ('{"a": null, "s": null}', 0, 2, 2)])
+
 # ---- files as sources
 
 @test
