@@ -15,7 +15,7 @@ help:
 	@echo "make fuzz SECONDS=60       run every fuzz target for so long (clang; TARGET=avro: one)"
 	@echo "make interop               Spark, PyIceberg and DuckDB read what frazil wrote, and the reverse (Java 17, Maven)"
 	@echo "make model SEED=n COUNT=n   random tables and statements against a row-by-row model (SPARK=k: Spark reads k of the tables)"
-	@echo "make bench CASE=2|big|memory|start  frazil beside Spark, Sail and DuckDB-iceberg"
+	@echo "make bench CASE=2|big|memory|parquet|start  frazil beside Spark, Sail and DuckDB-iceberg"
 	@echo "make install PREFIX=/usr/local"
 	@echo "make check                 layers and format"
 
@@ -54,9 +54,9 @@ converge: test-build
 interop: build
 	@tools/deps.sh interop
 	@test -d build/demo/frazil-warehouse || { echo "running the demo, for its tables"; examples/demo.sh >build/demo.log 2>&1 || echo "the demo failed (build/demo.log)"; }
-	@$(NINJA) build/release --target test_parquet_write_files -j $(JOBS) | grep -vE '^\[|^ninja:' || true
+	@$(NINJA) build/release --target test_parquet_write_files test_parquet_copy -j $(JOBS) | grep -vE '^\[|^ninja:' || true
 	@echo "engines: Spark, PyIceberg, DuckDB (installed into the cache when missing: 1 GB, a minute or two)"
-	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; $$PY_PEERS test/interop/bloom.py build/frazil && $$PY_PEERS test/interop/encodings.py build/frazil && $$PY_PEERS test/interop/inspect_files.py build/frazil && $$PY_PEERS test/interop/statistics.py build/frazil && $$PY_PEERS test/interop/filters.py build/frazil && $$PY_PEERS test/interop/test_parquet_files.py build/release/test/test_parquet_write_files && python3 test/interop/run_interop.py --frazil build/frazil
+	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; $$PY_PEERS test/interop/bloom.py build/frazil && $$PY_PEERS test/interop/encodings.py build/frazil && $$PY_PEERS test/interop/inspect_files.py build/frazil && $$PY_PEERS test/interop/statistics.py build/frazil && $$PY_PEERS test/interop/filters.py build/frazil && $$PY_PEERS test/interop/test_parquet_files.py build/release/test/test_parquet_write_files && $$PY_PEERS test/interop/test_copied_files.py build/release/test/test_parquet_copy build/frazil && $$PY_PEERS test/interop/test_partial_rewrite.py build/frazil && python3 test/interop/run_interop.py --frazil build/frazil
 
 SEED ?= 1
 COUNT ?= 500
