@@ -160,6 +160,26 @@ static void print_date(struct fz_buf *out, int32_t day) {
     }
 TO_TEXT(double_to_str, fz_java_double(&buf, ((const double *)args[0].data)[i]))
 TO_TEXT(float_to_str, fz_java_float(&buf, ((const float *)args[0].data)[i]))
+static void print_ns(struct fz_buf *out, int64_t ns, struct fz_str zone_name) { // fraction of up to nine digits
+    int64_t us = ns / 1000 - (ns % 1000 < 0), below = ns - us * 1000;
+    const struct fz_zone *zone = fz_zone_find(zone_name);
+    print_ntz(out, us + (zone ? fz_zone_offset_us(zone, us) : 0));
+    if (below != 0) {
+        int64_t digits = (us % 1000000 + 1000000) % 1000000;
+        while (out->len > 0 && !out->failed && out->ptr[out->len - 1] != ':') { // seconds and fraction anew
+            out->len--;
+        }
+        int64_t second = (us / 1000000 - (us % 1000000 < 0)) % 60;
+        struct fz_buf text = {0};
+        fz_buf_printf(&text, "%02d.%06d%03d", (int)((second + 60) % 60), (int)digits, (int)below);
+        while (text.len > 0 && text.ptr[text.len - 1] == '0') {
+            text.len--;
+        }
+        fz_buf_append(out, text.ptr != NULL ? text.ptr : "", text.len);
+        fz_buf_dispose(&text);
+    }
+}
+TO_TEXT(ns_to_str, print_ns(&buf, ((const int64_t *)args[0].data)[i], fz_col_str(&args[1], i)))
 TO_TEXT(ntz_to_str, print_ntz(&buf, ((const int64_t *)args[0].data)[i]))
 TO_TEXT(date_to_str, print_date(&buf, ((const int32_t *)args[0].data)[i]))
 
@@ -340,6 +360,7 @@ const struct fz_kernel_row fz_kernels_cast[] = {
     {"fz_double_to_str", "d", "s", false, double_to_str},
     {"fz_float_to_str", "f", "s", false, float_to_str},
     {"fz_ntz_to_str", "N", "s", false, ntz_to_str},
+    {"fz_ns_to_str", "ls", "s", false, ns_to_str},
     {"fz_date_to_str", "D", "s", false, date_to_str},
     {"fz_binary_to_str", "x", "s", false, binary_to_str},
     {"fz_dt_to_str", "lii", "s", true, dt_to_str},

@@ -830,6 +830,11 @@ static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, c
         fz_buf_puts(out, special ? "\"" : "");
         return;
     }
+    case FZ_TYPE_TIMESTAMP_NS: {
+        struct fz_value v = fz_value_at(c, row, NULL);
+        fz_value_to_json(out, &v, NULL);
+        return;
+    }
     case FZ_TYPE_TIMESTAMP:
     case FZ_TYPE_TIMESTAMPTZ:
         json_time(out, ((const int64_t *)c->data)[row], c->type->id == FZ_TYPE_TIMESTAMPTZ, o);

@@ -187,6 +187,12 @@ static const struct fz_type *interval_type(fz_binder *b, enum fz_type_id id, int
     return t;
 }
 
+// Arithmetic with intervals is done in microseconds.
+static const struct fz_expr *in_micros(fz_binder *b, const struct fz_expr *e) {
+    bool ntz = e->type->id == FZ_TYPE_TIMESTAMP_NS, tz = e->type->id == FZ_TYPE_TIMESTAMPTZ_NS;
+    return ntz || tz ? fz_bind_cast(b, e, fz_sql_type(tz ? FZ_TYPE_TIMESTAMPTZ : FZ_TYPE_TIMESTAMP)) : e;
+}
+
 // date, timestamp and interval arithmetic. *out stays NULL when it is none.
 static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr *l, const struct fz_expr *r,
                                const struct fz_expr **out) {
@@ -194,6 +200,10 @@ static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr
     if (plus && (is_interval(l->type) || fz_type_is_integer(l->type)) && is_time(r->type)) {
         return time_arith(b, o, r, l, out);
     }
+    l = in_micros(b, l);
+    r = in_micros(b, r);
+    FZ_SOME(b, l);
+    FZ_SOME(b, r);
     const struct fz_expr *args[2] = {l, r};
     const char *fn = NULL;
     const struct fz_type *type = l->type;

@@ -252,7 +252,63 @@ static bool to_tz(struct form *f, struct fz_str x, const struct fz_type *from) {
 }
 
 static bool atomic_form(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to,
+                        const char *cast);
+
+static bool is_ns(const struct fz_type *t) {
+    return t->id == FZ_TYPE_TIMESTAMP_NS || t->id == FZ_TYPE_TIMESTAMPTZ_NS;
+}
+
+// Nanoseconds go by microseconds, rounded down (DuckDB's own cast rounds toward 1970), with what is below them added again where the
+// result has nanoseconds too. With a zone and without, they are the same TIMESTAMP_NS to DuckDB.
+static bool ns_form(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to,
+                    const char *cast) {
+    const struct fz_type *mid = fz_sql_type(is_tz(is_ns(from) ? from : to) ? FZ_TYPE_TIMESTAMPTZ : FZ_TYPE_TIMESTAMP);
+    struct fz_buf us = {0};
+    struct form inner = {0};
+    int len = (int)x.len;
+    bool ok = true;
+    if (is_ns(from) && to->id == FZ_TYPE_STRING) {
+        fz_buf_printf(&f->text, "fz_ns_to_str(epoch_ns(%.*s), %s)", len, x.ptr,
+                      is_tz(from) ? "current_setting('TimeZone')" : "'UTC'");
+        return true;
+    }
+    if (!is_ns(from)) { // to nanoseconds
+        if (from->id == mid->id) {
+            fz_buf_append(&inner.text, x.ptr, x.len);
+        } else {
+            ok = atomic_form(&inner, x, from, mid, cast);
+        }
+        fz_buf_printf(&f->text, "make_timestamp_ns(epoch_us(%s) * 1000)", inner.text.ptr ? inner.text.ptr : "");
+        f->condition = inner.condition;
+        f->native = inner.native;
+        f->number_check = inner.number_check;
+    } else {
+        fz_buf_printf(&us, "%s((epoch_ns(%.*s) - ((epoch_ns(%.*s) %% 1000 + 1000) %% 1000)) // 1000)",
+                      is_tz(from) ? "make_timestamptz" : "make_timestamp", len, x.ptr, len, x.ptr);
+        struct fz_str text = {us.ptr ? us.ptr : "", us.len};
+        if (!is_ns(to)) {
+            if (to->id == mid->id) {
+                fz_buf_append(&f->text, text.ptr, text.len);
+            } else {
+                ok = atomic_form(f, text, mid, to, cast);
+            }
+        } else {
+            ok = atomic_form(&inner, text, mid, fz_sql_type(is_tz(to) ? FZ_TYPE_TIMESTAMPTZ : FZ_TYPE_TIMESTAMP), cast);
+            fz_buf_printf(&f->text, "make_timestamp_ns(epoch_us(%s) * 1000 + (epoch_ns(%.*s) %% 1000 + 1000) %% 1000)",
+                          inner.text.ptr ? inner.text.ptr : "", len, x.ptr);
+        }
+    }
+    f->text.failed |= us.failed || inner.text.failed;
+    fz_buf_dispose(&us);
+    fz_buf_dispose(&inner.text);
+    return ok;
+}
+
+static bool atomic_form(struct form *f, struct fz_str x, const struct fz_type *from, const struct fz_type *to,
                         const char *cast) {
+    if ((is_ns(from) || is_ns(to)) && from->id != to->id) {
+        return ns_form(f, x, from, to, cast);
+    }
     if (from->id == FZ_TYPE_STRING && to->id != FZ_TYPE_STRING) {
         return from_text(f, x, to, cast);
     }

@@ -21,6 +21,9 @@ static bool is_timestamp(const struct fz_type *t) {
 static bool is_tz(const struct fz_type *t) {
     return t->id == FZ_TYPE_TIMESTAMPTZ || t->id == FZ_TYPE_TIMESTAMPTZ_NS;
 }
+static bool is_nanos(const struct fz_type *t) {
+    return t->id == FZ_TYPE_TIMESTAMP_NS || t->id == FZ_TYPE_TIMESTAMPTZ_NS;
+}
 static bool is_interval(const struct fz_type *t) {
     return t->id == FZ_TYPE_INTERVAL_DT || t->id == FZ_TYPE_INTERVAL_YM || t->id == FZ_TYPE_INTERVAL_CAL;
 }
@@ -168,6 +171,9 @@ const struct fz_type *fz_sql_common_type(struct fz_arena *arena, const struct fz
     }
     if (b->id == FZ_TYPE_DATE && is_timestamp(a)) {
         return a;
+    }
+    if (is_timestamp(a) && is_timestamp(b) && (is_nanos(a) || is_nanos(b))) {
+        return fz_sql_type(is_tz(a) || is_tz(b) ? FZ_TYPE_TIMESTAMPTZ_NS : FZ_TYPE_TIMESTAMP_NS);
     }
     if (is_timestamp(a) && is_timestamp(b)) {
         return fz_sql_type(is_tz(a) || is_tz(b) ? FZ_TYPE_TIMESTAMPTZ : FZ_TYPE_TIMESTAMP);

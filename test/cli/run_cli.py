@@ -384,6 +384,23 @@ def yaml_errors_have_a_place_and_a_hint():
             equal(rc, 2)
             has(err, "p.yaml:11:", hint)
 
+# ---- nanoseconds (version 3), which Spark does not have; what is expected is arithmetic
+
+@test
+def nanosecond_columns():
+    sql("""CREATE TABLE db.t (id INT, n TIMESTAMP_NS, z TIMESTAMPTZ_NS) USING iceberg TBLPROPERTIES ('format-version'='3');
+        INSERT INTO db.t SELECT 1, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', TIMESTAMP'1969-12-31 23:59:59.999999';
+        INSERT INTO db.t SELECT 2, CAST('2024-01-01 00:00:00.5' AS TIMESTAMP_NS), DATE'2024-01-01'; INSERT INTO db.t VALUES (3, NULL, NULL)""")
+    equal(rows("SELECT * FROM db.t ORDER BY id"), [(1, "1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999"), (2, "2024-01-01 00:00:00.5", "2024-01-01 00:00:00"), (3, None, None)])
+    equal(rows("SELECT id FROM db.t WHERE n < TIMESTAMP_NTZ'1970-01-01 00:00:00'"), [(1,)])
+    equal(rows("SELECT id FROM db.t WHERE z = TIMESTAMP'2024-01-01 00:00:00'"), [(2,)])
+    equal(rows("SELECT CAST(n AS STRING) AS a, CAST(n AS DATE) AS b, CAST(z AS TIMESTAMP) AS c, n + INTERVAL 1 SECOND, n = z FROM db.t WHERE id = 1"),
+          [("1969-12-31 23:59:59.999999", "1969-12-31", "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00.999999", True)])
+    sql("UPDATE db.t SET id = 9 WHERE id = 1; ALTER TABLE db.t ADD PARTITION FIELD days(n); INSERT INTO db.t SELECT id + 10, n, z FROM db.t")
+    equal(rows("SELECT partition.n_day, count(*) FROM db.t.partitions WHERE spec_id = 1 GROUP BY 1 ORDER BY 1"), [(None, 1), ("1969-12-31", 1), ("2024-01-01", 1)])
+    equal(rows("SELECT id FROM db.t WHERE n = TIMESTAMP_NTZ'1969-12-31 23:59:59.999999' ORDER BY id"), [(9,), (19,)])
+    has(sql("CREATE TABLE db.two (n TIMESTAMP_NS) USING iceberg", status=1), "format-version", "timestamp_ns")
+
 # ---- metadata tables
 
 @test
