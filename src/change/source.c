@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "change/change_priv.h"
+#include "table/prune.h"
 
 enum {
     MAX_KEYS = 8,
@@ -119,7 +120,9 @@ static const struct fz_expr *plain_column(const struct fz_expr *e) {
            e->type->id > e->args[0]->type->id) {
         e = e->args[0];
     }
-    return e->kind == FZ_EXPR_COLUMN && e->u.column.relation == 0 ? e : NULL;
+    bool of_table = e->kind == FZ_EXPR_COLUMN && e->u.column.relation == 0 &&
+                    e->u.column.field_id < FZ_FIRST_RESERVED_ID; // files do not hold what the others are
+    return of_table ? e : NULL;
 }
 
 // Types whose min and max bound all equal values: floats are out (NaN, -0.0), nested ones too.

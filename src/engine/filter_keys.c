@@ -3,6 +3,7 @@
 // columns have one. The engine still evaluates the whole condition.
 #include "engine/engine_priv.h"
 #include "scan/scan_keys.h"
+#include "table/prune.h"
 
 enum { MAX_CONJUNCTS = 64, MAX_IN = 10000 };
 
@@ -31,6 +32,9 @@ static bool take_apart(const struct fz_expr *e, const struct fz_expr **column, c
 }
 
 static bool usable(const struct fz_sql_scan *scan, const struct fz_expr *column, const struct fz_expr *value) {
+    if (column->u.column.field_id >= FZ_FIRST_RESERVED_ID) { // row lineage: what the file holds is not what is shown
+        return false;
+    }
     for (size_t i = 0; i < scan->n_columns; i++) {
         const struct fz_field *f = &scan->columns[i];
         if (f->id ==

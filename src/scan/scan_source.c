@@ -14,7 +14,8 @@ struct stats_ctx {
 static bool row_group_range(void *ptr, int32_t field_id, const struct fz_type *type, struct fz_column_range *out) {
     struct stats_ctx *ctx = ptr;
     struct fz_parquet_stats stats = {0};
-    if (!fz_parquet_file_stats(ctx->file, ctx->row_group, field_id, type, &ctx->arena, &stats)) {
+    if (field_id >= FZ_FIRST_RESERVED_ID ||
+        !fz_parquet_file_stats(ctx->file, ctx->row_group, field_id, type, &ctx->arena, &stats)) {
         return false;
     }
     *out = (struct fz_column_range){.min = stats.has_min_max ? stats.min : NULL,

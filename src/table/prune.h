@@ -6,6 +6,10 @@
 #include "data/expr.h"
 #include "table/manifest.h"
 
+// Field ids from here on are reserved: metadata columns, and row lineage, whose NULLs in a file stand for values that depend on the file's
+// manifest entry. Bounds that a file stores of them say nothing.
+enum { FZ_FIRST_RESERVED_ID = 2147483447 };
+
 // What is known of one column in one place. min/max NULL = unknown.
 struct fz_column_range {
     const struct fz_value *min, *max; // non-NULL, non-NaN values lie in [min, max]

@@ -190,6 +190,9 @@ static const struct fz_value *bound_of(struct place *place, const struct fz_id_b
 static bool file_range(void *ctx, int32_t field_id, const struct fz_type *type, struct fz_column_range *out) {
     struct place *place = ctx;
     const struct fz_data_file *f = place->file;
+    if (field_id >= FZ_FIRST_RESERVED_ID) {
+        return false;
+    }
     out->value_count = count_of(f->value_counts, f->n_value_counts, field_id);
     out->null_count = count_of(f->null_value_counts, f->n_null_value_counts, field_id);
     out->nan_count = count_of(f->nan_value_counts, f->n_nan_value_counts, field_id);

@@ -362,6 +362,8 @@ def shapes(frazil, folder):
                     if "twice" not in str(statements):
                         left = duckdb.sql("select count(*) from w where id in (select unnest(?))", params=[sorted(touched)]).fetchone()[0] if touched else 0
                         check(int(ids[2]) == left, f"{label} #{n + 1}: {ids[2]} rows have a new sequence number, {left} changed")
+                        found = t.sql("SELECT count(*) FROM db.t WHERE _last_updated_sequence_number > 1", rows=True)[0][0]
+                        check(int(found) == left, f"{label} #{n + 1}: {found} rows are found by their new sequence number, {left} changed")
             if "position deletes" not in name:
                 problems, _ = bounds.check(t.metadata())
                 check(not problems, f"{label}: manifests: {problems[:5]}")
