@@ -399,11 +399,11 @@ def random_alter(rng, table):
     return set_property(f"write.{operation}.mode", "copy-on-write" if table.version == 1 else rng.choice(["copy-on-write", "merge-on-read"]))
 
 
-def random_case(rng):
-    """CREATE TABLE and 5 to 10 statements behind it."""
+def random_case(rng, large=0.15):
+    """CREATE TABLE and 5 to 10 statements behind it; `large`: how likely the table has thousands of rows in many row groups and pages."""
     table = Table()
     out = [random_create(rng)]
-    if rng.random() < 0.15:
+    if rng.random() < large:
         rng.high = 1500  # keys of a case with many rows
         out[0].fields[0] = ("k", rng.choice([INT, BIGINT, BIGINT, STRING]))
         out[0].spec = [s for s in out[0].spec if s[0] != "k"]

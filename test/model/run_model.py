@@ -532,7 +532,7 @@ class Worker:
         self.refused, self.done = collections.Counter(), collections.Counter()
 
     def make(self, number):
-        return generate.random_case(random.Random(f"{self.args.seed}:{number}"))
+        return generate.random_case(random.Random(f"{self.args.seed}:{number}"), 1.0 if self.args.large else 0.15)
 
     def case(self, number):
         case = self.make(number)
@@ -597,6 +597,7 @@ def main():
     ap.add_argument("--timeout", type=float, default=60, help="seconds for one statement")
     ap.add_argument("--shrink", type=float, default=40, help="seconds to spend on making a failing case smaller")
     ap.add_argument("--spark", type=int, default=0, metavar="K", help="real Spark reads the tables of the first K cases")
+    ap.add_argument("--large", action="store_true", help="all tables have thousands of rows, in many row groups and pages")
     ap.add_argument("--print", action="store_true", help="print the statements of --case and stop")
     ap.add_argument("--max-failures", type=int, default=20)
     ap.add_argument("--work", help="scratch folder")
@@ -605,7 +606,7 @@ def main():
     args.frazil = os.path.abspath(args.frazil)
     numbers = range(args.count) if args.case is None else [args.case]
     if args.print:
-        print(script(generate.random_case(random.Random(f"{args.seed}:{args.case or 0}"))))
+        print(script(generate.random_case(random.Random(f"{args.seed}:{args.case or 0}"), 1.0 if args.large else 0.15)))
         return 0
     pending, lock, failures, passed = iter(numbers), threading.Lock(), [], [0]
     workers = [Worker(args) for _ in range(max(1, min(args.jobs, len(numbers))))]
