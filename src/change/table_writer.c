@@ -307,10 +307,12 @@ static void free_encoder(struct fz_table_writer *w, struct lane *lane) {
     }
 }
 
-// All lanes together hold too much, and this one not less than the others.
+// All lanes together hold too much, and this one not less than the others. A lane that holds hardly more than an empty one goes on:
+// ending it would free little and leave a tiny row group; with so many partitions the number of open ones is the bound.
 static bool is_too_large(struct fz_table_writer *w, const struct lane *lane) {
     int64_t held = atomic_load(&w->held_bytes);
-    return held > w->memory_bytes && lane->memory >= held / (atomic_load(&w->n_encoders) + 1);
+    return held > w->memory_bytes && lane->memory >= 2 * OPEN_WRITER_BYTES &&
+           lane->memory >= held / (atomic_load(&w->n_encoders) + 1);
 }
 
 static void mark_open(struct fz_table_writer *w, struct open_partition *p, bool is_open) {

@@ -331,7 +331,7 @@ static size_t row_groups_with(int64_t memory_bytes) {
     FZ_OK_OR_FAIL(fz_batch_init(&batch, fz_metadata_current_schema(f.metadata)->type->fields, 3, FZ_BATCH_ROWS, &err),
                   &err);
     char texts[FZ_BATCH_ROWS][64];
-    for (int block = 0; block < 100; block++) {
+    for (int block = 0; block < 300; block++) {
         for (size_t i = 0; i < FZ_BATCH_ROWS; i++) {
             int64_t id = (int64_t)block * FZ_BATCH_ROWS + (int64_t)i;
             ((int64_t *)batch.columns[0].data)[i] = id;
@@ -352,7 +352,7 @@ static size_t row_groups_with(int64_t memory_bytes) {
         rows += files[i].record_count;
         groups += files[i].n_split_offsets;
     }
-    assert_int_equal(rows, 100 * FZ_BATCH_ROWS);
+    assert_int_equal(rows, 300 * FZ_BATCH_ROWS);
     fz_table_writer_free(w);
     fz_batch_dispose(&batch);
     drop_fixture(&f);
