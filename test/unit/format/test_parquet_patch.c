@@ -5,7 +5,7 @@
 #include "format/parquet/parquet_copy.h"
 #include "format/parquet_sample.h"
 
-enum { ROWS = 20000, GROUP = 7000, N = SAMPLE_FLAT_FIELDS - 2, OFFSET = 1000003 };
+enum { ROWS = 20000, GROUP = 7000, N = SAMPLE_FLAT_FIELDS - 2, OFFSET = 20003 };
 
 static const struct fz_parquet_write DEFAULTS = {.codec = FZ_PQ_ZSTD,
                                                  .level = -1,
