@@ -401,6 +401,29 @@ def nanosecond_columns():
     equal(rows("SELECT id FROM db.t WHERE n = TIMESTAMP_NTZ'1969-12-31 23:59:59.999999' ORDER BY id"), [(9,), (19,)])
     has(sql("CREATE TABLE db.two (n TIMESTAMP_NS) USING iceberg", status=1), "format-version", "timestamp_ns")
 
+# ---- variants, in tables that Spark wrote (shared data, unpacked)
+
+@test
+def variants_keep_their_bytes_when_rows_are_rewritten():
+    spark = "/tmp/frazil-data/wh/spark/hadoop"
+    if not os.path.exists(spark + "/db/v3_variant_shredded"):
+        raise Skip("the shared tables are not unpacked")
+    conf = ["--conf", "spark.sql.catalog.h=org.apache.iceberg.spark.SparkCatalog", "--conf", "spark.sql.catalog.h.type=hadoop",
+            "--conf", f"spark.sql.catalog.h.warehouse={spark}", "--conf", "spark.sql.catalog.f=org.apache.iceberg.spark.SparkCatalog", "--conf", "spark.sql.catalog.f.type=hadoop",
+            "--conf", "spark.sql.catalog.f.warehouse=" + os.path.abspath("f"), "--catalog", "f", "--format", "jsonl"]
+    run = lambda text: [tuple(r.values()) for r in map(json.loads, sql(text, *conf).splitlines())]
+    run("""CREATE TABLE db.w USING iceberg TBLPROPERTIES ('format-version'='3') AS SELECT * FROM h.db.v3_variant;
+        INSERT INTO db.w SELECT id + 100, v FROM h.db.v3_variant_shredded""")
+    both = "SELECT id, v, CAST(v AS STRING) AS s FROM h.db.v3_variant WHERE id <> 9 UNION ALL SELECT id + 100, v, CAST(v AS STRING) FROM h.db.v3_variant_shredded"
+    shown = lambda text: sorted(map(json.dumps, run(text)))
+    before = shown(both)
+    equal(len(before), 28)
+    equal(before[0], '[1, {"a": 1, "b": "x", "c": [1, 2.5, null, true], "d": {"e": "f"}}, "{\\"a\\":1,\\"b\\":\\"x\\",\\"c\\":[1,2.5,null,true],\\"d\\":{\\"e\\":\\"f\\"}}"]')
+    run("""UPDATE db.w SET id = id + 1000 WHERE id IN (1, 101, 9); UPDATE db.w SET id = id - 1000 WHERE id > 1000; DELETE FROM db.w WHERE id = 9;
+        MERGE INTO db.w t USING (SELECT id, v FROM db.w WHERE id < 5) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *;
+        CALL system.rewrite_data_files(table => 'db.w', options => map('rewrite-all', 'true'))""")
+    equal(shown("SELECT id, v, CAST(v AS STRING) AS s FROM db.w"), before)
+
 # ---- metadata tables
 
 @test
