@@ -8,6 +8,8 @@ CASE 2      the lesson's size: 200,000 rows on 30 days, 2,000 changes, merge-on-
 CASE big    ten million rows: 1 % and 0.01 % in both modes, clustered, one column, 20 micro-batches, bloom filters on uuid keys, peak memory.
             `--peers ""` leaves the peers out.
 CASE memory MERGE of 10 % and 50 % into ten million rows with --memory 512MB: time, peak memory, bytes spilled, and the rows.
+CASE parquet  one file of ten million rows on one and two threads beside PyArrow and DuckDB: full scan, two columns, one row by key, write; and what a
+            clustered and a one-column UPDATE cost beside a copy of the file and DuckDB's COPY.
 CASE start  `frazil sql -e "SELECT 1"` as a whole process.
 Every engine's result is checked: rows, sum(amount), sum(customer_id), changed notes must agree.
 """
@@ -15,7 +17,7 @@ import argparse, json, os, re, shutil, statistics, subprocess, sys, tempfile, ti
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--frazil", default="build/frazil"); p.add_argument("--rounds", type=int, default=3)
-p.add_argument("--peers", default="spark,sail,duckdb"); p.add_argument("case", choices=["2", "start", "big", "memory"])
+p.add_argument("--peers", default="spark,sail,duckdb"); p.add_argument("case", choices=["2", "start", "big", "memory", "parquet"])
 a = p.parse_args()
 here = os.path.dirname(os.path.abspath(__file__)); root = os.path.dirname(here); frazil = os.path.abspath(a.frazil)
 peers = [x for x in a.peers.split(",") if x]
@@ -121,4 +123,9 @@ def case_memory():
     oracles("peers")
     sys.exit(memory.run(frazil, root, min(a.rounds, 2)))
 
-{"start": start, "2": case_two, "big": case_big, "memory": case_memory}[a.case]()
+def case_parquet():
+    import parquet
+    oracles("peers")
+    sys.exit(parquet.run(frazil, root, here, a.rounds, peers))
+
+{"start": start, "2": case_two, "big": case_big, "memory": case_memory, "parquet": case_parquet}[a.case]()

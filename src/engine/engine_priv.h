@@ -57,6 +57,12 @@ struct fz_statement {
     size_t n_metadata, cap_metadata;
     int64_t *registered; // engine sources to unregister
     size_t n_registered, cap_registered;
+    struct fz_engine_scanned { // data scans of the statement, for the line that says what they read
+        struct fz_source *source;
+        struct fz_scan_plan *plan;
+        const char *name;
+    } * scanned;
+    size_t n_scanned, cap_scanned;
 };
 
 // Rows made by the engine itself (SHOW, DESCRIBE, metadata tables).
@@ -130,6 +136,7 @@ enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan 
 // What scans of tables would read, level by level, as text.
 enum fz_code fz_statement_explain_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n,
                                         struct fz_buf *out, struct fz_err *err);
+void fz_statement_drop_scans(struct fz_statement *s); // logs what data scans have read (level 3) and lets go of them
 // filter_keys.c: the keys that rows of the scan must have by its condition; NULL in *out: none.
 struct fz_scan_keys;
 enum fz_code fz_filter_keys(struct fz_statement *s, const struct fz_sql_scan *scan, struct fz_scan_keys **out,

@@ -9,6 +9,7 @@ void fz_statement_free(struct fz_statement *s) {
     if (s == NULL) {
         return;
     }
+    fz_statement_drop_scans(s);
     for (size_t i = 0; i < s->n_registered; i++) {
         fz_duck_unregister(s->engine->duck, s->registered[i]);
     }

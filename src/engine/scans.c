@@ -118,9 +118,30 @@ out:
     return rc;
 }
 
+void fz_statement_drop_scans(struct fz_statement *s) {
+    for (size_t i = 0; i < s->n_scanned; i++) {
+        struct fz_scan_counters c;
+        const struct fz_scan_plan *plan = s->scanned[i].plan;
+        fz_scan_source_counters(s->scanned[i].source, &c);
+        fz_log_write(
+            &s->engine->log, 3,
+            "scan of %s: %.3f of %.3f MB read, %lld of %lld row groups, %lld of %lld pages of key columns left out",
+            s->scanned[i].name, (double)c.bytes_read / 1e6, (double)(plan->bytes_kept + plan->bytes_skipped) / 1e6,
+            (long long)(c.row_groups - c.row_groups_by_range - c.row_groups_by_keys - c.row_groups_by_bloom),
+            (long long)c.row_groups, (long long)c.pages_by_keys, (long long)c.pages);
+        fz_source_unref(s->scanned[i].source);
+        fz_scan_plan_unref(s->scanned[i].plan);
+    }
+    s->n_scanned = 0;
+    fz_free(s->scanned);
+    s->scanned = NULL;
+    s->cap_scanned = 0;
+}
+
 enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_source *source = NULL;
+    struct fz_scan_plan *plan = NULL;
     struct fz_duck *duck = fz_engine_duck(s->engine, err);
     if (duck == NULL) {
         return err != NULL ? err->code : FZ_ENGINE;
@@ -132,13 +153,19 @@ enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan 
         }
         FZ_TRY(fz_grow((void **)&s->registered, &s->cap_registered, s->n_registered + 1, sizeof *s->registered, err));
         FZ_TRY(t->kind == FZ_TABLE_METADATA ? open_metadata(s, t, &source, err)
-                                            : open_data(s, scans[i], t, NULL, &source, err));
+                                            : open_data(s, scans[i], t, &plan, &source, err));
         FZ_TRY(fz_duck_register(duck, source, &scans[i]->registered_id, err));
         s->registered[s->n_registered++] = scans[i]->registered_id;
+        if (plan != NULL) {
+            FZ_TRY(fz_grow((void **)&s->scanned, &s->cap_scanned, s->n_scanned + 1, sizeof *s->scanned, err));
+            s->scanned[s->n_scanned++] = (struct fz_engine_scanned){fz_source_ref(source), plan, scans[i]->table.name};
+            plan = NULL;
+        }
         fz_source_unref(source);
         source = NULL;
     }
 out:
     fz_source_unref(source);
+    fz_scan_plan_unref(plan);
     return rc;
 }
