@@ -131,6 +131,7 @@ static enum fz_code open_writer(struct fz_change *c, struct fz_err *err) {
         .operation_id = c->operation_id,
         .cancel = c->context->cancel,
         .progress = c->context->progress,
+        .temp_directory = fz_duck_temp_directory(c->context->duck),
         .memory_bytes = c->context->budget != NULL ? c->context->budget->limit_bytes / 4 : 0,
         .sort_order_id = fz_change_is_sorted(c) ? c->metadata->default_sort_order_id : 0,
     };

@@ -40,6 +40,7 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
         .operation_id = in->operation_id,
         .cancel = in->context->cancel,
         .progress = in->context->progress,
+        .temp_directory = fz_duck_temp_directory(in->context->duck),
         .memory_bytes = in->context->budget != NULL ? in->context->budget->limit_bytes / 4 : 0,
         .sort_order_id = order.len > 0 ? in->target->metadata->default_sort_order_id : 0,
     };

@@ -2,8 +2,8 @@
 // has one lock, each partition its own. Encoding needs neither: a partition has lanes, encoders of a row group that one thread at a
 // time fills; the partition's lock is held only to pick a lane and to put a complete row group into the file. Threads keep to their
 // lanes, so row groups hold rows that came together. Memory is bounded in two ways: when all lanes together hold too much, one that
-// holds more than its share ends its row group early; and when too many partitions are open, the one that was not used for the
-// longest time is closed.
+// holds more than its share ends its row group early; and when too many partitions are open, those that seem complete are closed, or
+// rows of further partitions wait (overflow.c) until all that are open are complete.
 #include "change/table_writer.h"
 
 #include <inttypes.h>
@@ -14,12 +14,14 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "change/file_options_priv.h"
+#include "change/overflow.h"
 #include "format/parquet/parquet_writer.h"
 #include "scan/scan.h"
 
 enum {
     OPEN_WRITER_BYTES = 128 << 10, // what an open partition holds with few rows: encoders and their dictionaries
     LEAST_OPEN_WRITERS = 400,
+    IDLE_PAUSES = 16,
     MOST_OPEN_WRITERS = 100000,
     MAX_LANES = 16,
     ROWS_A_LANE =
@@ -52,7 +54,8 @@ struct open_partition {
     const char *path; // "a=1/b=2", "" when unpartitioned
     struct fz_parquet_writer *parquet;
     char *location;
-    int64_t last_used;
+    size_t part; // of the overflow
+    int64_t first_used, last_used, n_pushes; // by the writer's clock, which counts pushes
 };
 
 struct fz_table_writer {
@@ -73,6 +76,10 @@ struct fz_table_writer {
     _Atomic int open_writers;
     _Atomic int64_t held_bytes, n_encoders; // of all lanes
     int64_t memory_bytes; // lanes end row groups early above it
+    struct fz_overflow *overflow; // made under the lock when it is needed first
+    const char *temp_directory; // of the options
+    _Atomic int64_t next_look; // the clock when complete partitions are looked for again
+    bool draining; // overflown rows come back
     struct fz_parquet_pool *pool;
     int max_open_writers;
     struct fz_cancel *cancel;
@@ -94,6 +101,7 @@ enum fz_code fz_table_writer_new(const struct fz_table_writer_options *options, 
     w->cancel = options->cancel;
     w->progress = options->progress;
     w->memory_bytes = options->memory_bytes > 0 ? options->memory_bytes : fz_machine_memory_bytes() / 8;
+    w->temp_directory = options->temp_directory;
     int64_t fit = w->memory_bytes / OPEN_WRITER_BYTES;
     w->max_open_writers = fit < LEAST_OPEN_WRITERS  ? LEAST_OPEN_WRITERS
                           : fit > MOST_OPEN_WRITERS ? MOST_OPEN_WRITERS
@@ -228,6 +236,7 @@ static enum fz_code partition_of_key(struct fz_table_writer *w, struct fz_str ke
         }
         pthread_mutex_init(&p->lock, NULL);
         pthread_cond_init(&p->lane_free, NULL);
+        p->part = fz_hash64(key.ptr, key.len, 0) % FZ_OVERFLOW_PARTS;
         entry->value.ptr = p;
     }
     *out = entry->value.ptr;
@@ -466,14 +475,80 @@ static enum fz_code fill_lane(struct fz_table_writer *w, struct open_partition *
     return rc;
 }
 
+// Idle for much longer than it ever was between two uses: rows come partition by partition, and this one is complete.
+static bool seems_complete(const struct open_partition *p, int64_t now) {
+    if (p->n_pushes < 4) {
+        return false;
+    }
+    int64_t pause = (p->last_used - p->first_used) / p->n_pushes;
+    return now - p->last_used > IDLE_PAUSES * (pause + 8);
+}
+
+// Closes partitions that seem complete; false: there is none, and no file can be opened for another one.
+static enum fz_code make_room(struct fz_table_writer *w, bool *made, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    int64_t now = atomic_load(&w->clock);
+    *made = false;
+    if (now < atomic_load(&w->next_look)) {
+        return FZ_OK;
+    }
+    struct open_partition **complete = NULL;
+    size_t n = 0, cap = 0;
+    pthread_mutex_lock(&w->lock);
+    for (struct fz_map_entry *e = NULL; rc == FZ_OK && (e = fz_map_next(&w->partitions, e)) != NULL;) {
+        struct open_partition *p = e->value.ptr;
+        if (p->is_open && seems_complete(p, now)) {
+            rc = fz_grow((void **)&complete, &cap, n + 1, sizeof(struct open_partition *), err);
+            if (rc == FZ_OK) {
+                complete[n++] = p;
+            }
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; rc == FZ_OK && i < n; i++) {
+        if (pthread_mutex_trylock(&complete[i]->lock) == 0) { // else it is in use after all
+            rc = close_file(w, complete[i], err);
+            *made = true;
+            pthread_mutex_unlock(&complete[i]->lock);
+        }
+    }
+    if (!*made) {
+        atomic_store(&w->next_look, now + w->max_open_writers / 2);
+    }
+    fz_free(complete);
+    return rc;
+}
+
+static enum fz_code overflow(struct fz_table_writer *w, size_t part, const struct fz_batch *batch,
+                             const uint32_t *selection, size_t n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    pthread_mutex_lock(&w->lock);
+    if (w->overflow == NULL) {
+        struct fz_parquet_write write = write_options(w);
+        rc = fz_overflow_new(&write, w->temp_directory, &w->overflow, err);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return rc == FZ_OK ? fz_overflow_push(w->overflow, part, batch, selection, n, err) : rc;
+}
+
 static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition *p, const struct fz_batch *batch,
                                 const uint32_t *selection, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     pthread_mutex_lock(&p->lock);
+    if (!p->is_open && !w->draining && atomic_load(&w->open_writers) >= w->max_open_writers) {
+        pthread_mutex_unlock(&p->lock);
+        bool made = false;
+        FZ_TRY(make_room(w, &made, err));
+        if (!made) {
+            return overflow(w, p->part, batch, selection, n, err);
+        }
+        pthread_mutex_lock(&p->lock);
+    }
     struct lane *lane = take_lane(p);
     mark_open(w, p, true);
     p->rows += (int64_t)n;
     p->last_used = atomic_fetch_add(&w->clock, 1);
+    p->first_used = p->n_pushes++ == 0 ? p->last_used : p->first_used;
     rc = fill_lane(w, p, lane, batch, selection, n, err);
     lane->busy = false;
     pthread_cond_signal(&p->lane_free);
@@ -481,9 +556,10 @@ static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition
         rc = close_file(w, p, err);
     }
     pthread_mutex_unlock(&p->lock);
-    if (rc == FZ_OK && atomic_load(&w->open_writers) > w->max_open_writers) {
-        rc = close_idlest(w, p, err);
+    if (rc == FZ_OK && w->draining && atomic_load(&w->open_writers) > w->max_open_writers) {
+        rc = close_idlest(w, p, err); // a part of the overflow that has too many partitions again
     }
+out:
     return rc;
 }
 
@@ -725,6 +801,83 @@ static void *close_some(void *ctx) {
     return NULL;
 }
 
+// Reads the overflow back part by part, on all cores; the partitions of a part are closed behind it.
+struct drainer {
+    struct fz_sink sink;
+    struct fz_table_writer *writer;
+    _Atomic size_t next;
+    pthread_mutex_t lock;
+    struct fz_err err;
+};
+
+static enum fz_code push_back(struct fz_sink *sink, const struct fz_batch *batch, struct fz_err *err) {
+    return route(((struct drainer *)sink)->writer, batch, NULL, batch->n_rows, err);
+}
+
+static enum fz_code close_part(struct fz_table_writer *w, size_t part, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct open_partition **open = NULL;
+    size_t n = 0, cap = 0;
+    pthread_mutex_lock(&w->lock);
+    for (struct fz_map_entry *e = NULL; rc == FZ_OK && (e = fz_map_next(&w->partitions, e)) != NULL;) {
+        struct open_partition *p = e->value.ptr;
+        if (p->is_open && p->part == part) {
+            rc = fz_grow((void **)&open, &cap, n + 1, sizeof(struct open_partition *), err);
+            if (rc == FZ_OK) {
+                open[n++] = p;
+            }
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; rc == FZ_OK && i < n; i++) { // no other thread has to do with this part's partitions
+        rc = close_file(w, open[i], err);
+    }
+    fz_free(open);
+    return rc;
+}
+
+static void *drain_some(void *ctx) {
+    struct drainer *d = ctx;
+    for (size_t part; (part = atomic_fetch_add(&d->next, 1)) < FZ_OVERFLOW_PARTS;) {
+        struct fz_err err = FZ_ERR_INIT;
+        if (fz_cancel_check(d->writer->cancel, &err) != FZ_OK ||
+            fz_overflow_read(d->writer->overflow, part, &d->sink, d->writer->cancel, &err) != FZ_OK ||
+            close_part(d->writer, part, &err) != FZ_OK) {
+            pthread_mutex_lock(&d->lock);
+            d->err = d->err.code == FZ_OK ? err : d->err;
+            pthread_mutex_unlock(&d->lock);
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void on_cores(void *(*work)(void *), void *ctx, size_t most) {
+    pthread_t threads[MAX_LANES];
+    size_t n = 0, want = (size_t)fz_machine_cores();
+    want = want < most ? want : most;
+    while (n + 1 < want && n < MAX_LANES && pthread_create(&threads[n], NULL, work, ctx) == 0) {
+        n++;
+    }
+    work(ctx);
+    for (size_t i = 0; i < n; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static enum fz_code drain(struct fz_table_writer *w, struct fz_err *err) {
+    static const struct fz_sink_vtable vtable = {.push = push_back};
+    struct drainer d = {.sink = {&vtable}, .writer = w, .err = FZ_ERR_INIT};
+    w->draining = true;
+    pthread_mutex_init(&d.lock, NULL);
+    on_cores(drain_some, &d, FZ_OVERFLOW_PARTS);
+    pthread_mutex_destroy(&d.lock);
+    if (d.err.code != FZ_OK && err != NULL && err->code == FZ_OK) {
+        *err = d.err;
+    }
+    return d.err.code;
+}
+
 static int compare_files(const void *a, const void *b) {
     return strcmp(((const struct fz_data_file *)a)->file_path, ((const struct fz_data_file *)b)->file_path);
 }
@@ -745,24 +898,16 @@ enum fz_code fz_table_writer_finish(struct fz_table_writer *w, struct fz_arena *
             closer.partitions[closer.n++] = p;
         }
     }
-    pthread_t threads[16];
-    int n_threads = 0, want = fz_machine_cores() - 1;
-    want = want > 16 ? 16 : want;
-    for (; closer.n > 1 && n_threads < want && (size_t)n_threads + 1 < closer.n; n_threads++) {
-        if (pthread_create(&threads[n_threads], NULL, close_some, &closer) != 0) {
-            break;
-        }
-    }
-    close_some(&closer);
-    for (int i = 0; i < n_threads; i++) {
-        pthread_join(threads[i], NULL);
-    }
+    on_cores(close_some, &closer, closer.n);
     if (closer.err.code != FZ_OK) {
         if (err != NULL && err->code == FZ_OK) {
             *err = closer.err;
         }
         rc = closer.err.code;
         goto out;
+    }
+    if (w->overflow != NULL) {
+        FZ_TRY(drain(w, err));
     }
     struct fz_data_file *files = fz_arena_array(arena, w->n_closed, sizeof *files);
     if (files == NULL) {
@@ -813,6 +958,7 @@ void fz_table_writer_free(struct fz_table_writer *w) {
         c = next;
     }
     fz_map_dispose(&w->partitions);
+    fz_overflow_free(w->overflow);
     fz_parquet_pool_free(w->pool);
     fz_arena_dispose(&w->arena);
     fz_metadata_unref(w->metadata);

@@ -22,6 +22,7 @@ void fz_duck_close(struct fz_duck *duck);
 // Closes and opens again after an ENGINE error; temporary tables are gone, registered sources stay.
 enum fz_code fz_duck_reopen(struct fz_duck *duck, struct fz_err *err);
 bool fz_duck_is_broken(const struct fz_duck *duck);
+const char *fz_duck_temp_directory(const struct fz_duck *duck); // where it spills; as long as the database is open
 
 // Makes a source readable as `fz_scan(id)`; columns are named c<field id> with types of data/batch.h's layout (struct fields f1..fn,
 // by position). Takes a reference until fz_duck_unregister, which may be called while a result still reads. A source is one pass

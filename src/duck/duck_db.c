@@ -261,6 +261,10 @@ enum fz_code fz_duck_reopen(struct fz_duck *duck, struct fz_err *err) {
     return start_database(duck, err);
 }
 
+const char *fz_duck_temp_directory(const struct fz_duck *duck) {
+    return duck->temp_directory;
+}
+
 bool fz_duck_is_broken(const struct fz_duck *duck) {
     return duck->broken;
 }

@@ -366,6 +366,56 @@ static void little_memory_ends_row_groups_early(void **state) {
     assert_true(groups > 60 && groups < 4000); // early, but not a row group a batch
 }
 
+// More partitions than may be open (400 at least), their rows in turn, one after the other; each partition gets one file with all of its rows.
+static void many_partitions(bool clustered) {
+    enum { PARTITIONS = 900, EACH = 25 };
+    struct fz_err err = FZ_ERR_INIT;
+    struct fixture f = {0};
+    create_table(&f, "2");
+    struct fz_table_writer *w;
+    struct fz_table_writer_options options = {
+        .store = f.store, .metadata = f.metadata, .operation_id = "op", .memory_bytes = 1 << 20};
+    FZ_OK_OR_FAIL(fz_table_writer_new(&options, &w, &err), &err);
+    struct fz_batch batch;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, fz_metadata_current_schema(f.metadata)->type->fields, 3, FZ_BATCH_ROWS, &err),
+                  &err);
+    for (int64_t at = 0; at < PARTITIONS * EACH;) {
+        fz_column_reset(&batch.columns[1]);
+        size_t n = 0;
+        for (; n < 500 && at < PARTITIONS * EACH; n++, at++) {
+            int64_t partition = clustered ? at / EACH : at * 7 % PARTITIONS;
+            ((int64_t *)batch.columns[0].data)[n] = at;
+            ((struct fz_string *)batch.columns[1].data)[n] = fz_string_of("x", 1);
+            ((int32_t *)batch.columns[2].data)[n] = (int32_t)(partition * 31);
+            if (at % 3 == 0) {
+                fz_column_set_null(&batch.columns[1], n);
+            }
+        }
+        batch.n_rows = n;
+        FZ_OK_OR_FAIL(fz_table_writer_push(w, &batch, NULL, n, &err), &err);
+    }
+    struct fz_data_file *files;
+    size_t n_files;
+    int64_t rows = 0, sum = 0;
+    FZ_OK_OR_FAIL(fz_table_writer_finish(w, &f.arena, &files, &n_files, &err), &err);
+    for (size_t i = 0; i < n_files; i++) {
+        rows += files[i].record_count;
+        sum += files[i].null_value_counts[1].count;
+    }
+    assert_int_equal(rows, PARTITIONS * EACH);
+    assert_int_equal(sum, (PARTITIONS * EACH + 2) / 3);
+    fz_table_writer_free(w);
+    fz_batch_dispose(&batch);
+    drop_fixture(&f);
+    assert_true(n_files >= PARTITIONS && n_files <= PARTITIONS + 40); // months of 31 days run over: a few tuples more
+}
+
+static void more_partitions_than_may_be_open(void **state) {
+    (void)state;
+    many_partitions(false);
+    many_partitions(true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(rows_come_back_by_partition),
@@ -373,6 +423,7 @@ int main(void) {
         FZ_TEST(null_in_required_column),
         FZ_TEST(threads_share_a_file),
         FZ_TEST(little_memory_ends_row_groups_early),
+        FZ_TEST(more_partitions_than_may_be_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
