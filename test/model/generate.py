@@ -277,7 +277,7 @@ def evolving_source(rng, table):
         if f.name == table.key or f.required or rng.random() < 0.75:
             grown = {"int": BIGINT, "float": DOUBLE, "decimal": ("decimal", min(38, f.type[1] + 3), f.type[2]) if f.type[0] == "decimal" else None}.get(f.type[0], f.type)
             if f.type[0] == "struct":
-                grown = ("struct", f.type[1] + ((f"g{table.next_id}", rng.choice([INT, STRING, DATE])),))
+                grown = ("struct", f.type[1] + ((f"g{len(f.type[1])}_{table.next_id}", rng.choice([INT, STRING, DATE])),))
             fields.append((f.name, grown if rng.random() < 0.3 and f.name not in {s[0] for s in table.spec} else f.type))
     fields += [(f"e{table.next_id + i}", rng.choice(TYPES)) for i in range(rng.randint(0, 2))]
     if rng.random() < 0.3:
