@@ -17,7 +17,8 @@ struct fz_table_writer_options {
     const char *operation_id; // uuid, part of every file name
     struct fz_cancel *cancel;
     struct fz_progress *progress; // may be NULL
-    int64_t memory_bytes; // for partitions held open; past it rows of others wait in temporary files. 0: an eighth of the machine
+    int64_t
+        memory_bytes; // for partitions held open; past it rows of others wait in temporary files. 0: an eighth of the machine
     const char *temp_directory; // for those; NULL: $TMPDIR, or /tmp
     int32_t sort_order_id; // recorded in the files; 0 none
 };
