@@ -163,7 +163,7 @@ size_t fz_positions_within(const struct fz_positions *p, int64_t from, uint32_t 
     if (n == 0 || from < 0 || from > INT64_MAX - (int64_t)(n - 1)) {
         return 0;
     }
-    int64_t last = from + n - 1;
+    int64_t last = from + (int64_t)(n - 1);
     for (size_t i = lower_part(p, (uint32_t)(from >> 32)); i < p->n_parts; i++) {
         int64_t base = (int64_t)p->parts[i].key << 32;
         if (base > last) {
