@@ -56,7 +56,7 @@ interop: build
 	@test -d build/demo/frazil-warehouse || { echo "running the demo, for its tables"; examples/demo.sh >build/demo.log 2>&1 || echo "the demo failed (build/demo.log)"; }
 	@$(NINJA) build/release --target test_parquet_write_files test_parquet_copy -j $(JOBS) | grep -vE '^\[|^ninja:' || true
 	@echo "engines: Spark, PyIceberg, DuckDB (installed into the cache when missing: 1 GB, a minute or two)"
-	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; $$PY_PEERS test/interop/bloom.py build/frazil && $$PY_PEERS test/interop/encodings.py build/frazil && $$PY_PEERS test/interop/inspect_files.py build/frazil && $$PY_PEERS test/interop/statistics.py build/frazil && $$PY_PEERS test/interop/filters.py build/frazil && $$PY_PEERS test/interop/test_parquet_files.py build/release/test/test_parquet_write_files && $$PY_PEERS test/interop/test_copied_files.py build/release/test/test_parquet_copy build/frazil && $$PY_PEERS test/interop/test_partial_rewrite.py build/frazil && python3 test/interop/run_interop.py --frazil build/frazil
+	@engines=$$(tools/services/oracles.sh spark peers duckice) || exit 1; eval "$$engines"; $$PY_PEERS test/interop/bloom.py build/frazil && $$PY_PEERS test/interop/encodings.py build/frazil && $$PY_PEERS test/interop/inspect_files.py build/frazil && $$PY_PEERS test/interop/statistics.py build/frazil && $$PY_PEERS test/interop/filters.py build/frazil && $$PY_PEERS test/interop/test_parquet_files.py build/release/test/test_parquet_write_files && $$PY_PEERS test/interop/test_copied_files.py build/release/test/test_parquet_copy build/frazil && $$PY_PEERS test/interop/test_partial_rewrite.py build/frazil --short && python3 test/interop/run_interop.py --frazil build/frazil
 
 SEED ?= 1
 COUNT ?= 500

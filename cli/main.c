@@ -1,7 +1,12 @@
 // The program: picks the command.
+#include <malloc.h>
 #include <string.h>
 
 #include "cli.h"
+
+// Buffers of a few megabytes come and go with every row group. Giving each back to the system costs a tenth of a rewrite in page
+// faults, so the process keeps what it had: buffers up to 32 MB on the heap, and up to 64 MB of it free.
+enum { KEPT_BUFFER_BYTES = 32 << 20, KEPT_FREE_BYTES = 64 << 20 };
 
 static const struct {
     const char *name;
@@ -31,6 +36,8 @@ static void help(FILE *out) {
 }
 
 int main(int argc, char **argv) {
+    mallopt(M_MMAP_THRESHOLD, KEPT_BUFFER_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_FREE_BYTES);
     if (argc < 2) {
         help(stderr);
         return EXIT_USAGE;
