@@ -39,6 +39,13 @@ static enum fz_code damaged(const struct patch *p, const char *what, struct fz_e
 
 // ---- which pages
 
+// Our own pages without a dictionary are in the form that was chosen for their column: encoding all of the chunk anew would give the same
+// again, at the price of choosing it and of the pages that nothing touches.
+static bool is_well_formed(const struct patch *p) {
+    const char *by = p->job->copy->file->meta.created_by;
+    return p->pages.dict_size == 0 && by != NULL && strncmp(by, "frazil version", 14) == 0;
+}
+
 // Marks pages with a row that goes away or changes. Whether so many bytes would be encoded again that the whole chunk may be: pages that go
 // away as a whole do not count.
 static bool mark_touched(struct patch *p) {
@@ -59,7 +66,7 @@ static bool mark_touched(struct patch *p) {
         touched += p->touched[i] && !goes_away ? page->size : 0;
         left += goes_away ? 0 : page->size;
     }
-    return touched * 100 > left * WHOLE_PERCENT;
+    return !is_well_formed(p) && touched * 100 > left * WHOLE_PERCENT;
 }
 
 // The old column index, when it says something of every page that is written as it is.
