@@ -258,6 +258,12 @@ def duckdb_to_polars(where):
     return polars.col(left.split()[0]).is_null() if where.endswith("is null") else None
 
 
+def has_byte_stream_split(path):
+    """Spark's own vectorised reader refuses it, in the file that was given as in what is copied from it."""
+    meta = pq.read_metadata(path)
+    return any("BYTE_STREAM_SPLIT" in meta.row_group(g).column(c).encodings for g in range(meta.num_row_groups) for c in range(meta.num_columns))
+
+
 def run_case(frazil, folder, version, writer, path, source, case, spark_work):
     name, statements, filters = case
     label = f"{writer} v{version} {name}"
@@ -298,7 +304,8 @@ def run_case(frazil, folder, version, writer, path, source, case, spark_work):
                 q = f"SELECT count(*), sum(id) FROM {{}} WHERE {where}"
                 a, b = t.sql(q.format("db.t"), rows=True)[0], duckdb.sql(q.format("w")).fetchone()
                 check([x if x != "\\N" else "None" for x in a] == [str(x) for x in b], f"{step}: frazil where {where}: {a}, not {b}")
-                spark_work.append((files, where, [int(x or 0) for x in b]))
+                if not any(has_byte_stream_split(f) for f in files):
+                    spark_work.append((files, where, [int(x or 0) for x in b]))
     if version == "3":
         ids = t.sql("SELECT count(DISTINCT _row_id), count(_row_id), count(*), sum(case when _row_id <> id and id < 60000 then 1 else 0 end) FROM db.t", rows=True)[0]
         check(ids[0] == ids[1] == ids[2] and (ids[3] == "0" or name == "merge"), f"{label}: row ids {ids}")
