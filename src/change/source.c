@@ -41,8 +41,10 @@ static enum fz_code hold_source(struct fz_change *c, const char *query, struct f
         *out = store;
         store = NULL;
     } else if (!fz_row_store_is_full(store)) {
-        *err = why;
         rc = why.code;
+        if (err != NULL) {
+            *err = why;
+        }
     }
 out:
     fz_row_store_unref(store);

@@ -540,6 +540,7 @@ static enum fz_code append_rows(struct fz_table_writer *w, struct open_partition
         bool made = false;
         FZ_TRY(make_room(w, &made, err));
         if (!made) {
+            atomic_fetch_add(&w->clock, 1); // time goes on for those that are open, too
             return overflow(w, p->part, batch, selection, n, err);
         }
         pthread_mutex_lock(&p->lock);

@@ -227,7 +227,9 @@ static enum fz_code plan_pieces(struct fz_parquet_reader *r, const struct fz_par
     }
     rc = fz_pqr_page_locations(r->file, chunk, r->group->num_rows, r->cancel, &r->arena, &pages, &n, &damage);
     if (rc != FZ_OK && rc != FZ_CORRUPT) {
-        *err = damage;
+        if (err != NULL) {
+            *err = damage;
+        }
         return rc;
     }
     if (rc == FZ_CORRUPT || n < 2) { // a damaged index is as good as none
