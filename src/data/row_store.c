@@ -198,34 +198,16 @@ struct store_source {
     struct fz_row_store *store;
     _Atomic size_t next;
 };
-struct store_reader {
-    size_t n_columns, columns[];
-};
 
 static void source_free(struct fz_source *base) {
     fz_row_store_unref(((struct store_source *)base)->store);
     fz_free(base);
 }
 
-static enum fz_code source_open(struct fz_source *base, const size_t *columns, size_t n, void **out,
-                                struct fz_err *err) {
-    (void)base;
-    struct store_reader *r = fz_malloc(sizeof *r + n * sizeof *columns);
-    if (r == NULL) {
-        return fz_fail_nomem(err, n * sizeof *columns);
-    }
-    r->n_columns = n;
-    if (n > 0) {
-        memcpy(r->columns, columns, n * sizeof *columns);
-    }
-    *out = r;
-    return FZ_OK;
-}
-
 static enum fz_code source_next(struct fz_source *base, void *reader, struct fz_batch *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct store_source *s = (struct store_source *)base;
-    struct store_reader *r = reader;
+    const struct fz_column_choice *r = reader;
     out->n_rows = 0;
     size_t at = atomic_fetch_add(&s->next, 1);
     if (at >= s->store->n_pages) {
@@ -241,13 +223,9 @@ out:
     return rc;
 }
 
-static void source_close(struct fz_source *base, void *reader) {
-    (void)base;
-    fz_free(reader);
-}
-
 enum fz_code fz_row_store_source(struct fz_row_store *store, struct fz_source **out, struct fz_err *err) {
-    static const struct fz_source_vtable vtable = {source_free, source_open, source_next, source_close};
+    static const struct fz_source_vtable vtable = {source_free, fz_column_choice_open, source_next,
+                                                   fz_column_choice_close};
     enum fz_code rc = FZ_OK;
     struct store_source *s;
     FZ_NEW(s, err);

@@ -30,6 +30,14 @@ struct fz_source {
 struct fz_source *fz_source_ref(struct fz_source *source);
 void fz_source_unref(struct fz_source *source);
 
+// A reader that keeps nothing but which columns are wanted, for sources whose cursor all readers share: open and close of the vtable.
+struct fz_column_choice {
+    size_t n_columns, columns[];
+};
+enum fz_code fz_column_choice_open(struct fz_source *source, const size_t *columns, size_t n_columns, void **out_reader,
+                                   struct fz_err *err);
+void fz_column_choice_close(struct fz_source *source, void *reader);
+
 struct fz_sink;
 struct fz_sink_vtable {
     // Called by any number of threads at once; the batch is borrowed for the call.

@@ -25,9 +25,6 @@ struct rows_source {
     struct fz_rows rows;
     _Atomic size_t next;
 };
-struct rows_reader {
-    size_t n_columns, columns[];
-};
 
 static void source_free(struct fz_source *base) {
     struct rows_source *s = (struct rows_source *)base;
@@ -35,25 +32,10 @@ static void source_free(struct fz_source *base) {
     fz_free(s);
 }
 
-static enum fz_code source_open(struct fz_source *base, const size_t *columns, size_t n, void **out,
-                                struct fz_err *err) {
-    (void)base;
-    struct rows_reader *r = fz_malloc(sizeof *r + n * sizeof *columns);
-    if (r == NULL) {
-        return fz_fail_nomem(err, n * sizeof *columns);
-    }
-    r->n_columns = n;
-    if (n > 0) {
-        memcpy(r->columns, columns, n * sizeof *columns);
-    }
-    *out = r;
-    return FZ_OK;
-}
-
 static enum fz_code source_next(struct fz_source *base, void *reader, struct fz_batch *batch, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct rows_source *s = (struct rows_source *)base;
-    struct rows_reader *r = reader;
+    const struct fz_column_choice *r = reader;
     size_t from = atomic_fetch_add(&s->next, FZ_BATCH_ROWS), n = 0;
     if (from < s->rows.n_rows) {
         n = s->rows.n_rows - from < FZ_BATCH_ROWS ? s->rows.n_rows - from : FZ_BATCH_ROWS;
@@ -70,12 +52,8 @@ out:
     return rc;
 }
 
-static void source_close(struct fz_source *base, void *reader) {
-    (void)base;
-    fz_free(reader);
-}
-
-static const struct fz_source_vtable ROWS_SOURCE = {source_free, source_open, source_next, source_close};
+static const struct fz_source_vtable ROWS_SOURCE = {source_free, fz_column_choice_open, source_next,
+                                                    fz_column_choice_close};
 
 enum fz_code fz_rows_source(struct fz_rows *rows, struct fz_source **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
