@@ -611,11 +611,14 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
         }
     }
     FZ_TRY(read_pieces(&job, cancel, err));
-    for (size_t i = 0; i < encoder->n_roots; i++) {
+    fz_pw_scratch_take(encoder);
+    for (size_t i = 0; rc == FZ_OK && i < encoder->n_roots; i++) {
         if (fields[encoder->roots[i].column_ix]) {
-            FZ_TRY(copy_node(&job, encoder, &encoder->roots[i], encoder->roots[i].column_ix, err));
+            rc = copy_node(&job, encoder, &encoder->roots[i], encoder->roots[i].column_ix, err);
         }
     }
+    fz_pw_scratch_give(encoder);
+    FZ_TRY(rc);
     count_encoded(&job);
     *out = job.group;
     job.group = NULL;

@@ -40,7 +40,7 @@ struct fz_parquet_write {
     const struct fz_field *fields; // top level, in file order
     size_t n_fields;
     enum fz_pq_codec codec;
-    int level; // -1 default
+    int level; // -1: default; for zstd 1, or quicker where that is not larger
     enum fz_parquet_encodings encodings;
     struct fz_parquet_pool *pool; // may be NULL
     int64_t row_group_rows; // cut after this many rows, 0 = default (about 100,000)

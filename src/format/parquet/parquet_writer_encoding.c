@@ -280,7 +280,7 @@ static enum fz_code weigh(struct fz_parquet_encoder *w, const struct fz_pw_leaf 
     size_t compressed = s->trial.len;
     if (w->codec != FZ_PQ_UNCOMPRESSED) {
         fz_buf_clear(&s->compressed);
-        FZ_TRY(fz_pw_compress(w, s->trial.ptr, s->trial.len, &s->compressed, err));
+        FZ_TRY(fz_pw_compress(w, NULL, s->trial.ptr, s->trial.len, &s->compressed, err));
         compressed = s->compressed.len;
     }
     *weight = (double)compressed + (double)s->trial.len / 64;
@@ -344,7 +344,7 @@ enum fz_code fz_pw_delta_beats(struct fz_parquet_encoder *w, const struct fz_pw_
         weights[deltas] = s->trial.len;
         if (w->codec != FZ_PQ_UNCOMPRESSED) {
             fz_buf_clear(&s->compressed);
-            FZ_TRY(fz_pw_compress(w, s->trial.ptr, s->trial.len, &s->compressed, err));
+            FZ_TRY(fz_pw_compress(w, NULL, s->trial.ptr, s->trial.len, &s->compressed, err));
             weights[deltas] = s->compressed.len;
         }
     }

@@ -14,30 +14,88 @@ size_t fz_pw_leaf_page_bytes(const struct fz_pw_leaf *leaf) {
     return leaf->use_dict ? 2 * leaf->n_present : leaf->plain.len;
 }
 
-// Appends the compressed bytes. zstd keeps one context per writer: making one costs more than compressing a page.
-enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
-                            struct fz_err *err) {
-    if (w->codec != FZ_PQ_ZSTD) {
-        return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
-    }
-    if (w->scratch.compressor == NULL) {
-        w->scratch.compressor = ZSTD_createCCtx();
-        if (w->scratch.compressor == NULL) {
-            return fz_fail_nomem(err, len);
-        }
-        ZSTD_CCtx_setParameter(w->scratch.compressor, ZSTD_c_compressionLevel,
-                               w->level == -1 ? ZSTD_CLEVEL_DEFAULT : w->level);
-    }
-    size_t bound = ZSTD_compressBound(len);
+// ---- compression ---------------------------------------------------------------------------------------------------------
+
+// Bytes of numbers and of random text hold few repetitions worth finding: a small table of places and longer steps between them take
+// two thirds of the time there, and what is left to the entropy coder is often smaller by a fifth. Text with repetitions gets larger,
+// so one page in many is compressed both ways.
+static const struct quick_setting {
+    ZSTD_cParameter name;
+    int value;
+} QUICK[] = {
+    {ZSTD_c_targetLength, 2},
+    {ZSTD_c_hashLog, 12},
+    {ZSTD_c_experimentalParam5, 1}, // literals are compressed although the target length is set
+};
+enum { N_QUICK = sizeof QUICK / sizeof *QUICK, QUICK_PAGES = 60, QUICK_MIN = 4096 };
+
+static enum fz_code zstd(ZSTD_CCtx *zstd, int level, bool quick, const void *data, size_t len, struct fz_buf *out,
+                         struct fz_err *err) {
+    size_t bound = ZSTD_compressBound(len), n = 0;
     if (!fz_buf_reserve(out, bound)) {
         return fz_buf_check(out, err);
     }
-    size_t n = ZSTD_compress2(w->scratch.compressor, out->ptr + out->len, bound, data, len);
+    n = ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
+    for (size_t i = 0; i < N_QUICK && !ZSTD_isError(n); i++) {
+        n = ZSTD_CCtx_setParameter(zstd, QUICK[i].name, quick ? QUICK[i].value : 0);
+    }
+    if (!ZSTD_isError(n)) {
+        n = ZSTD_compress2(zstd, out->ptr + out->len, bound, data, len);
+    }
     if (ZSTD_isError(n)) {
         return fz_fail(err, FZ_BUG, "zstd refuses to compress a page: %s", ZSTD_getErrorName(n));
     }
     out->len += n;
     return FZ_OK;
+}
+
+// A page in the way that was smaller for an earlier one; at times in both ways, to see which is. A hundredth more is fine for the
+// quicker one.
+static enum fz_code zstd_either(struct fz_parquet_encoder *w, size_t leaf, const void *data, size_t len,
+                                struct fz_buf *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_pw_scratch *s = &w->scratch;
+    if (leaf >= s->quick_cap) {
+        size_t before = s->quick_cap;
+        FZ_TRY(fz_grow((void **)&s->quick, &s->quick_cap, w->n_leaves, sizeof *s->quick, err));
+        memset(s->quick + before, 0, (s->quick_cap - before) * sizeof *s->quick);
+    }
+    struct fz_pw_quick *quick = &s->quick[leaf];
+    size_t start = out->len;
+    FZ_TRY(zstd(s->compressor, 1, quick->on, data, len, out, err));
+    if (quick->pages == 0) {
+        fz_buf_clear(&s->trial);
+        FZ_TRY(zstd(s->compressor, 1, !quick->on, data, len, &s->trial, err));
+        size_t n = out->len - start, other = s->trial.len;
+        bool better = quick->on ? other + other / 100 < n : other <= n + n / 100;
+        if (better) {
+            out->len = start;
+            fz_buf_append(out, s->trial.ptr, other);
+            quick->on = !quick->on;
+        }
+        quick->pages = QUICK_PAGES;
+    }
+    quick->pages--;
+    rc = fz_buf_check(out, err);
+out:
+    return rc;
+}
+
+enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, const void *data, size_t len,
+                            struct fz_buf *out, struct fz_err *err) {
+    if (w->codec != FZ_PQ_ZSTD) {
+        return fz_pq_compress((int)w->codec, w->level, data, len, out, err);
+    }
+    if (w->scratch.compressor == NULL) { // kept: making one costs more than compressing a page
+        w->scratch.compressor = ZSTD_createCCtx();
+        if (w->scratch.compressor == NULL) {
+            return fz_fail_nomem(err, len);
+        }
+    }
+    if (w->level == -1 && leaf != NULL && len >= QUICK_MIN) {
+        return zstd_either(w, (size_t)(leaf - w->leaves), data, len, out, err);
+    }
+    return zstd(w->scratch.compressor, w->level == -1 ? 1 : w->level, false, data, len, out, err);
 }
 
 enum fz_code fz_pw_leaf_to_plain(struct fz_pw_leaf *leaf, struct fz_err *err) {
@@ -189,26 +247,27 @@ out:
 }
 
 // Compresses `body` and appends header + page to `out`; *size: bytes of both, *raw: the same before compression.
-static enum fz_code append_page(struct fz_parquet_encoder *w, struct fz_pq_page_header *header, const void *body,
-                                size_t len, struct fz_buf *compressed, struct fz_buf *out, int64_t *size, int64_t *raw,
-                                const char *name, struct fz_err *err) {
+static enum fz_code append_page(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf,
+                                struct fz_pq_page_header *header, const void *body, size_t len,
+                                struct fz_buf *compressed, struct fz_buf *out, int64_t *size, int64_t *raw,
+                                struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (len > INT32_MAX) {
         return fz_fail(err, FZ_LIMIT,
                        "column '%s': a page of %zu bytes is more than Parquet allows; write fewer or smaller values",
-                       name, len);
+                       leaf->name, len);
     }
     const void *bytes = body;
     size_t n = len;
     if (w->codec != FZ_PQ_UNCOMPRESSED) {
         fz_buf_clear(compressed);
-        FZ_TRY(fz_pw_compress(w, body, len, compressed, err));
+        FZ_TRY(fz_pw_compress(w, header->type == FZ_PQ_DATA_PAGE ? leaf : NULL, body, len, compressed, err));
         FZ_TRY(fz_buf_check(compressed, err));
         bytes = compressed->ptr;
         n = compressed->len;
     }
     if (n > INT32_MAX) {
-        return fz_fail(err, FZ_LIMIT, "column '%s': a page of %zu bytes is more than Parquet allows", name, n);
+        return fz_fail(err, FZ_LIMIT, "column '%s': a page of %zu bytes is more than Parquet allows", leaf->name, n);
     }
     header->uncompressed_page_size = (int32_t)len;
     header->compressed_page_size = (int32_t)n;
@@ -281,8 +340,8 @@ enum fz_code fz_pw_page_cut(struct fz_parquet_encoder *w, struct fz_pw_leaf *lea
     int64_t size = 0, raw = 0, offset = (int64_t)leaf->chunk.len;
     FZ_TRY(encode_body(w, leaf, &header.encoding, err));
     leaf->page_counts[header.encoding]++;
-    FZ_TRY(append_page(w, &header, w->scratch.body.ptr, w->scratch.body.len, &w->scratch.gather, &leaf->chunk, &size,
-                       &raw, leaf->name, err));
+    FZ_TRY(append_page(w, leaf, &header, w->scratch.body.ptr, w->scratch.body.len, &w->scratch.gather, &leaf->chunk,
+                       &size, &raw, err));
     FZ_TRY(add_page_entry(w, leaf, offset, size, err));
     leaf->chunk_uncompressed += raw;
     leaf->page_in += (int64_t)leaf->page_plain_bytes;
@@ -409,8 +468,8 @@ enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *
                                            .encoding = FZ_PQ_PLAIN,
                                            .statistics = {.null_count = -1, .distinct_count = -1}};
         int64_t size = 0, raw = 0;
-        FZ_TRY(append_page(w, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->scratch.gather,
-                           &out->dictionary, &size, &raw, leaf->name, err));
+        FZ_TRY(append_page(w, leaf, &header, leaf->dict.values.ptr, leaf->dict.values.len, &w->scratch.gather,
+                           &out->dictionary, &size, &raw, err));
         meta->dictionary_page_offset = 0;
         leaf->chunk_uncompressed += raw;
     }

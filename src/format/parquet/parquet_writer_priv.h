@@ -166,9 +166,18 @@ struct fz_parquet_group {
     char *copied;
 };
 
+// Whether pages of a leaf are compressed with few searches for what came before (parquet_writer_page.c), and for how many of them that
+// has been settled.
+struct fz_pw_quick {
+    bool on;
+    uint8_t pages;
+};
+
 // Room in which values get their form; needed only while rows are appended or a row group is finished.
 struct fz_pw_scratch {
     void *compressor; // ZSTD_CCtx
+    struct fz_pw_quick *quick; // per leaf
+    size_t quick_cap;
     struct fz_buf numbers, suffixes, bytes, trial, compressed, body, gather;
     uint32_t *present, *widened;
     size_t present_cap, widened_cap;
@@ -277,8 +286,9 @@ enum fz_code fz_pw_leaf_start(struct fz_parquet_encoder *w, struct fz_pw_leaf *l
 enum fz_code fz_pw_leaf_finish(struct fz_parquet_encoder *w, struct fz_pw_leaf *leaf, struct fz_pw_chunk *out,
                                struct fz_err *err);
 void fz_pw_leaf_dispose(struct fz_pw_leaf *leaf);
-enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const void *data, size_t len, struct fz_buf *out,
-                            struct fz_err *err); // appends
+// Appends the compressed bytes. `leaf`: whose data page it is; NULL: something else.
+enum fz_code fz_pw_compress(struct fz_parquet_encoder *w, const struct fz_pw_leaf *leaf, const void *data, size_t len,
+                            struct fz_buf *out, struct fz_err *err);
 // parquet_writer_encoding.c
 // Appends n values, given as PLAIN bytes (of `width` each, 0: byte arrays), in another form.
 enum fz_code fz_pw_encode_values(struct fz_pw_scratch *scratch, int encoding, size_t width, const char *plain,

@@ -24,6 +24,7 @@ void fz_pw_scratch_dispose(struct fz_pw_scratch *scratch) {
     fz_free(scratch->present);
     fz_free(scratch->widened);
     fz_free(scratch->levels);
+    fz_free(scratch->quick);
     ZSTD_freeCCtx(scratch->compressor);
     *scratch = (struct fz_pw_scratch){0};
 }

@@ -200,8 +200,8 @@ static void fill(struct fz_batch *batch, int64_t from, size_t n, char (*texts)[2
     }
 }
 
-// The encodings of data pages of each column.
-static void written(enum fz_parquet_encodings encodings, int *out) {
+// The encodings of data pages of each column, and the chunks' sizes.
+static void written(enum fz_parquet_encodings encodings, int level, int *out, int64_t *sizes) {
     const struct fz_type *types[COLUMNS] = {
         fz_type_primitive(FZ_TYPE_LONG),   fz_type_primitive(FZ_TYPE_LONG),   fz_type_primitive(FZ_TYPE_TIMESTAMP),
         fz_type_primitive(FZ_TYPE_LONG),   fz_type_primitive(FZ_TYPE_DOUBLE), fz_type_primitive(FZ_TYPE_STRING),
@@ -215,7 +215,7 @@ static void written(enum fz_parquet_encodings encodings, int *out) {
         fields[i] = (struct fz_field){.id = i + 1, .name = names[i], .required = true, .type = types[i]};
     }
     struct fz_parquet_write options = {
-        .fields = fields, .n_fields = COLUMNS, .codec = FZ_PQ_ZSTD, .level = 1, .encodings = encodings};
+        .fields = fields, .n_fields = COLUMNS, .codec = FZ_PQ_ZSTD, .level = level, .encodings = encodings};
     struct sample_sink sink;
     struct fz_parquet_writer *writer = NULL;
     FZ_OK_OR_FAIL(fz_parquet_writer_open(sample_open(&sink), &options, &writer, &err), &err);
@@ -242,6 +242,7 @@ static void written(enum fz_parquet_encodings encodings, int *out) {
         const struct fz_pq_column_chunk *c = &file.row_groups[0].columns[i];
         int pages = 0;
         out[i] = -1;
+        sizes[i] = c->total_compressed_size;
         for (size_t s = 0; s < c->n_encoding_stats; s++) {
             if (c->encoding_stats[s].page_type == FZ_PQ_DATA_PAGE) {
                 assert_int_equal(out[i], -1); // one form for all pages
@@ -261,22 +262,39 @@ static void written(enum fz_parquet_encodings encodings, int *out) {
 static void choice(void **state) {
     (void)state;
     int got[COLUMNS];
-    written(FZ_ENCODINGS_DELTA, got);
+    int64_t sizes[COLUMNS];
+    written(FZ_ENCODINGS_DELTA, 1, got, sizes);
     static const int delta[COLUMNS] = {FZ_PQ_DELTA_BINARY_PACKED, FZ_PQ_PLAIN, FZ_PQ_DELTA_BINARY_PACKED,
                                        FZ_PQ_RLE_DICTIONARY,      FZ_PQ_PLAIN, FZ_PQ_DELTA_BYTE_ARRAY};
     for (int i = 0; i < 6; i++) {
         assert_int_equal(got[i], delta[i]);
     }
     assert_true(got[6] == FZ_PQ_PLAIN || got[6] == FZ_PQ_DELTA_LENGTH_BYTE_ARRAY);
-    written(FZ_ENCODINGS_ALL, got);
+    written(FZ_ENCODINGS_ALL, 1, got, sizes);
     assert_int_equal(got[4], FZ_PQ_BYTE_STREAM_SPLIT);
-    written(FZ_ENCODINGS_PLAIN, got);
+    written(FZ_ENCODINGS_PLAIN, 1, got, sizes);
     for (int i = 0; i < COLUMNS; i++) {
         assert_true(got[i] == FZ_PQ_PLAIN || got[i] == FZ_PQ_RLE_DICTIONARY);
     }
 }
 
+// Without a level of the user's, pages are compressed with fewer searches where that is not larger: random numbers get smaller, text with
+// repetitions stays as small as level 1 makes it.
+static void quick(void **state) {
+    (void)state;
+    int got[COLUMNS];
+    int64_t one[COLUMNS], chosen[COLUMNS];
+    written(FZ_ENCODINGS_PLAIN, 1, got, one);
+    written(FZ_ENCODINGS_PLAIN, -1, got, chosen);
+    for (int i = 0; i < COLUMNS; i++) {
+        assert_true(chosen[i] <= one[i] + one[i] / 100);
+    }
+    assert_true(chosen[4] < one[4] - one[4] / 20); // random, within a narrow range
+    assert_true(chosen[5] == one[5]); // keys, long common starts
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(deltas), FZ_TEST(byte_arrays), FZ_TEST(streams), FZ_TEST(choice)};
+    const struct CMUnitTest tests[] = {FZ_TEST(deltas), FZ_TEST(byte_arrays), FZ_TEST(streams), FZ_TEST(choice),
+                                       FZ_TEST(quick)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
