@@ -251,6 +251,78 @@ static bool open_mini(struct fz_pqr_delta *d) {
     return true;
 }
 
+// Adds up `groups` times eight differences of `width` bits, a constant where it is called: places and shifts are known then. Eight of
+// them are `width` bytes. Returns the last sum.
+static inline __attribute__((always_inline)) uint64_t sum_groups(const uint8_t *p, unsigned width, uint64_t min_delta,
+                                                                 uint64_t last, size_t groups, int64_t *out) {
+    const uint64_t mask = (UINT64_C(1) << width) - 1;
+    for (; groups > 0; groups--, p += width, out += 8) {
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < 8; k++) {
+            last += min_delta + (fz_pqr_load64(p + (k * width >> 3)) >> (k * width & 7) & mask);
+            out[k] = (int64_t)last;
+        }
+    }
+    return last;
+}
+
+#define CASE(width)                                                                                                    \
+    case width:                                                                                                        \
+        return sum_groups(p, width, min_delta, last, groups, out)
+#define FOUR_CASES(width)                                                                                              \
+    CASE(width);                                                                                                       \
+    CASE((width) + 1);                                                                                                 \
+    CASE((width) + 2);                                                                                                 \
+    CASE((width) + 3)
+
+static uint64_t sum_unrolled(const uint8_t *p, unsigned width, uint64_t min_delta, uint64_t last, size_t groups,
+                             int64_t *out) {
+    switch (width) {
+        FOUR_CASES(1);
+        FOUR_CASES(5);
+        FOUR_CASES(9);
+        FOUR_CASES(13);
+        FOUR_CASES(17);
+        FOUR_CASES(21);
+        FOUR_CASES(25);
+        FOUR_CASES(29);
+    default:
+        return last;
+    }
+}
+
+enum { MAX_UNROLLED = 32 };
+
+// `n` values of the miniblock at hand, from its bit `bit` on; returns the last one.
+static uint64_t sum_mini(const struct fz_pqr_delta *d, size_t bit, size_t n, int64_t *out) {
+    const unsigned width = d->width;
+    const uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+    const uint64_t min_delta = (uint64_t)d->min_delta;
+    uint64_t last = (uint64_t)d->last;
+    size_t k = 0;
+    if (width == 0) {
+        for (; k < n; k++) {
+            last += min_delta;
+            out[k] = (int64_t)last;
+        }
+    } else if (width <= MAX_UNROLLED && (bit & 7) == 0) {
+        last = sum_unrolled(d->packed + (bit >> 3), width, min_delta, last, n / 8, out);
+        k = n / 8 * 8;
+        bit += k * width;
+    }
+    for (; k < n; k++, bit += width) {
+        const uint8_t *p = d->packed + (bit >> 3);
+        const unsigned shift = bit & 7;
+        uint64_t v = fz_pqr_load64(p) >> shift;
+        if (width > 57 && shift > 0) {
+            v |= (uint64_t)p[8] << (64 - shift);
+        }
+        last += min_delta + (v & mask);
+        out[k] = (int64_t)last;
+    }
+    return last;
+}
+
 bool fz_pqr_delta_read(struct fz_pqr_delta *d, size_t n, int64_t *out) {
     if (n > d->left) {
         return false;
@@ -266,35 +338,8 @@ bool fz_pqr_delta_read(struct fz_pqr_delta *d, size_t n, int64_t *out) {
             return false;
         }
         size_t take = n - i < d->mini_left ? n - i : d->mini_left;
-        const unsigned width = d->width;
-        const uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
-        const uint64_t min_delta = (uint64_t)d->min_delta;
-        uint64_t last = (uint64_t)d->last;
-        size_t bit = d->bit;
-        if (width == 0) {
-            for (size_t k = 0; k < take; k++) {
-                last += min_delta;
-                out[i + k] = (int64_t)last;
-            }
-        } else if (width <= 57) {
-            for (size_t k = 0; k < take; k++, bit += width) {
-                last += min_delta + (fz_pqr_load64(d->packed + (bit >> 3)) >> (bit & 7) & mask);
-                out[i + k] = (int64_t)last;
-            }
-        } else {
-            for (size_t k = 0; k < take; k++, bit += width) {
-                const uint8_t *p = d->packed + (bit >> 3);
-                unsigned shift = bit & 7;
-                uint64_t v = fz_pqr_load64(p) >> shift;
-                if (shift > 0) {
-                    v |= (uint64_t)p[8] << (64 - shift);
-                }
-                last += min_delta + (v & mask);
-                out[i + k] = (int64_t)last;
-            }
-        }
-        d->last = (int64_t)last;
-        d->bit = bit;
+        d->last = (int64_t)sum_mini(d, d->bit, take, out + i);
+        d->bit += take * d->width;
         d->mini_left -= take;
         d->left -= take;
         i += take;

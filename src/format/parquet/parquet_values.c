@@ -186,6 +186,9 @@ static enum fz_code read_delta(struct fz_pqr_leaf *leaf, size_t n, uint8_t *dst,
     int64_t wide[FZ_PQR_BLOCK];
     int32_t narrow[FZ_PQR_BLOCK];
     const bool is_narrow = leaf->node->element->type == FZ_PQ_INT32;
+    if (leaf->conv.op == FZ_PQR_OP_COPY8) {
+        return fz_pqr_delta_read(&leaf->delta, n, (int64_t *)(void *)dst) ? FZ_OK : too_few(leaf, err);
+    }
     while (n > 0) {
         size_t take = n < FZ_PQR_BLOCK ? n : FZ_PQR_BLOCK;
         if (!fz_pqr_delta_read(&leaf->delta, take, wide)) {

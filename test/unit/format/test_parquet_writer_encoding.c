@@ -2,6 +2,7 @@
 // the writer chooses.
 #include "leak_check.h"
 
+#include "format/parquet/parquet_reader_priv.h"
 #include "format/parquet/parquet_writer_priv.h"
 #include "format/parquet_sample.h"
 
@@ -120,6 +121,44 @@ static void deltas(void **state) {
     fz_pw_scratch_dispose(&scratch);
 }
 
+// Differences of every width, read back in pieces of all sizes.
+static void deltas_of_all_widths(void **state) {
+    (void)state;
+    enum { N = 1500 };
+    static int64_t want[N], got[N];
+    struct fz_pw_scratch scratch = {0};
+    struct fz_err err = FZ_ERR_INIT;
+    for (unsigned width = 0; width <= 64; width++) {
+        uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+        uint64_t value = next_random(), step = next_random();
+        for (size_t i = 0; i < N; i++) {
+            value += step + (i % 32 == 0 ? mask : next_random() & mask); // each miniblock has the widest one
+            want[i] = (int64_t)value;
+        }
+        struct fz_buf out = {0};
+        FZ_OK_OR_FAIL(
+            fz_pw_encode_values(&scratch, FZ_PQ_DELTA_BINARY_PACKED, 8, (const char *)want, sizeof want, N, &out, &err),
+            &err);
+        size_t len = out.len;
+        fz_buf_append(&out, "0123456789abcdef", 16); // pages have room behind them
+        for (int round = 0; round < 20; round++) {
+            struct fz_pqr_delta delta;
+            assert_true(fz_pqr_delta_init(&delta, (const uint8_t *)out.ptr, len));
+            assert_ptr_equal(fz_pqr_delta_end(&delta), (const uint8_t *)out.ptr + len);
+            for (size_t done = 0; done < N;) {
+                size_t piece = round == 0 ? N : 1 + next_random() % (round < 10 ? 20 : 400);
+                piece = piece < N - done ? piece : N - done;
+                assert_true(fz_pqr_delta_read(&delta, piece, got + done));
+                done += piece;
+            }
+            assert_memory_equal(got, want, sizeof want);
+            assert_false(fz_pqr_delta_read(&delta, 1, got));
+        }
+        fz_buf_dispose(&out);
+    }
+    fz_pw_scratch_dispose(&scratch);
+}
+
 static size_t text(size_t i, char *out) {
     static const char filler[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     return (size_t)snprintf(out, 64, "%.*s%zu%.*s", (int)(i % 20), filler, i / 3, (int)(i * 7 % 11), filler);
@@ -210,6 +249,7 @@ static void written(enum fz_parquet_encodings encodings, int level, int *out, in
     static const char *const names[COLUMNS] = {"id", "noise", "slow", "few", "double", "key", "hex"};
     struct fz_arena arena = {0};
     struct fz_err err = FZ_ERR_INIT;
+    random_state = 88172645463325252u; // the same rows each time
     struct fz_field fields[COLUMNS];
     for (int i = 0; i < COLUMNS; i++) {
         fields[i] = (struct fz_field){.id = i + 1, .name = names[i], .required = true, .type = types[i]};
@@ -294,7 +334,8 @@ static void quick(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {FZ_TEST(deltas), FZ_TEST(byte_arrays), FZ_TEST(streams), FZ_TEST(choice),
-                                       FZ_TEST(quick)};
+    const struct CMUnitTest tests[] = {FZ_TEST(deltas),      FZ_TEST(deltas_of_all_widths),
+                                       FZ_TEST(byte_arrays), FZ_TEST(streams),
+                                       FZ_TEST(choice),      FZ_TEST(quick)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
