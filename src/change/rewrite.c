@@ -13,7 +13,7 @@ enum {
     // Smaller row groups are encoded again: repeated small changes must not leave files of ever more, ever smaller row groups.
     SMALL_GROUP_ROWS = 20000,
     SMALL_GROUP_BYTES = 1 << 20,
-    LEAST_COPY_BYTES = 64 << 20,
+    LEAST_COPY_BYTES = 32 << 20,
 };
 enum group_use { GROUP_ENCODE, GROUP_COPY, GROUP_GONE };
 

@@ -7,6 +7,15 @@
 #include "base/text.h"
 #include "engine/engine_priv.h"
 
+enum {
+    LEAST_MEMORY_BYTES = 256 << 20,
+    // The budget is what the process may take. Of it the program's code and libraries (30 MB), the session and what allocators keep
+    // back are nobody's to share out.
+    PROCESS_BYTES = 80 << 20,
+    ENGINE_EXCESS_BYTES = 100 << 20, // which the engine takes above its limit, besides a third of it
+    LEAST_ENGINE_BYTES = 64 << 20,
+};
+
 static enum fz_code apply_settings(struct fz_engine *e, const struct fz_engine_options *options, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     for (size_t i = 0; i < options->n_settings; i++) {
@@ -82,11 +91,12 @@ enum fz_code fz_engine_open(const struct fz_engine_options *options, struct fz_e
                      "frazil.memory is '%s'; write a number of bytes or a size such as 512MB or 4GB", memory_text);
         goto out;
     }
-    if (e->budget.limit_bytes < 256 << 20) {
+    if (e->budget.limit_bytes < LEAST_MEMORY_BYTES) {
         rc = fz_fail(err, FZ_INVALID_ARG, "frazil.memory is %" PRId64 " bytes; the least that works is 256MB",
                      e->budget.limit_bytes);
         goto out;
     }
+    e->budget.limit_bytes -= PROCESS_BYTES;
     FZ_TRY(thread_count(e, &threads, err));
     FZ_TRY(fz_store_local_new(&local, err));
     FZ_TRY(fz_store_memory_new(&memory, err));
@@ -163,17 +173,17 @@ struct fz_duck *fz_engine_duck(struct fz_engine *e, struct fz_err *err) {
     if (thread_count(e, &threads, err) != FZ_OK) {
         return NULL;
     }
-    // The engine goes over its limit by up to a third and 100 MB; a quarter of the budget is for our own stages.
+    // A quarter of the budget is for our own stages.
     int64_t own = e->budget.limit_bytes / 4;
     struct fz_duck_options options = {
-        .memory_bytes = (e->budget.limit_bytes - own - (100 << 20)) * 10 / 13,
+        .memory_bytes = (e->budget.limit_bytes - own - ENGINE_EXCESS_BYTES) * 10 / 13,
         .temp_directory = fz_setting(e, "frazil.temp-directory", NULL),
         .threads = (int)threads,
         .time_zone = fz_setting(e, "spark.sql.session.timeZone", "UTC"),
         .cancel = &e->cancel,
     };
-    if (options.memory_bytes < 64 << 20) {
-        options.memory_bytes = 64 << 20;
+    if (options.memory_bytes < LEAST_ENGINE_BYTES) {
+        options.memory_bytes = LEAST_ENGINE_BYTES;
     }
     size_t n;
     const struct fz_scalar_kernel *kernels = fz_sql_kernels(&n);
