@@ -218,9 +218,39 @@ static long print_table(fz_result *r, bool header, FILE *out, fz_error *error) {
     return more < 0 ? -1 : rows;
 }
 
+// Statements without a result, and rows without columns: all that there is to show is how many.
+static long print_no_columns(fz_result *r, enum format format, FILE *out, fz_error *error) {
+    const char *const *values;
+    long rows = 0;
+    int more;
+    for (; (more = fz_result_next_text(r, &values, error)) == 1 && !ferror(out); rows++) {
+        switch (format) {
+        case FORMAT_TABLE:
+            break;
+        case FORMAT_CSV:
+        case FORMAT_TSV:
+            fputc('\n', out);
+            break;
+        case FORMAT_JSON:
+            fputs(rows > 0 ? ",\n {}" : "[\n {}", out);
+            break;
+        case FORMAT_JSONL:
+            fputs("{}\n", out);
+            break;
+        }
+    }
+    if (rows > 0 && format == FORMAT_JSON) {
+        fputs("\n]\n", out);
+    }
+    if (rows > 0 && format == FORMAT_TABLE) {
+        fprintf(out, "(%ld row%s without columns)\n", rows, rows == 1 ? "" : "s");
+    }
+    return more < 0 ? -1 : rows;
+}
+
 long print_result(fz_result *r, enum format format, bool header, FILE *out, fz_error *error) {
     if (fz_result_columns(r) == 0) {
-        return 0;
+        return print_no_columns(r, format, out, error);
     }
     return format == FORMAT_TABLE ? print_table(r, header, out, error) : print_lines(r, format, header, out, error);
 }

@@ -86,7 +86,8 @@ void fz_session_progress(const fz_session *session, fz_progress_counts *out);
 int fz_script_split(const char *sql, int (*each)(void *ctx, const char *statement, size_t len, int line), void *ctx,
                     fz_error *error);
 
-/* Runs one statement. A statement without rows gives a result with no columns. The result is closed before the next statement. */
+/* Runs one statement. A statement without rows gives a result with no columns (rows without columns are rows: SELECT * of a table
+ * that has none gives as many as the table). The result is closed before the next statement. */
 int fz_session_execute(fz_session *session, const char *sql, fz_result **out, fz_error *error);
 size_t fz_result_columns(const fz_result *result);
 const char *fz_result_column_name(const fz_result *result, size_t column);

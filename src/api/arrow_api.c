@@ -334,7 +334,7 @@ static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out) 
     struct fz_err err = FZ_ERR_INIT;
     const struct fz_batch *batch = NULL;
     memset(out, 0, sizeof *out);
-    enum fz_code rc = s->result->n_fields == 0 ? FZ_OK : fz_engine_result_next(s->result->inner, &batch, &err);
+    enum fz_code rc = fz_engine_result_next(s->result->inner, &batch, &err);
     if (rc != FZ_OK) {
         fz_error text;
         fz_api_error(rc, &err, &text);

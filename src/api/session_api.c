@@ -150,7 +150,7 @@ int fz_result_next_text(fz_result *r, const char *const **values, fz_error *erro
     struct fz_err err = FZ_ERR_INIT;
     if (r->batch == NULL || r->row >= r->batch->n_rows) {
         r->row = 0;
-        enum fz_code rc = r->n_fields == 0 ? FZ_OK : fz_engine_result_next(r->inner, &r->batch, &err);
+        enum fz_code rc = fz_engine_result_next(r->inner, &r->batch, &err);
         if (rc != FZ_OK) {
             fz_api_error(rc, &err, error);
             return -1;

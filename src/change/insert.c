@@ -45,7 +45,12 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
         .sort_order_id = order.len > 0 ? in->target->metadata->default_sort_order_id : 0,
     };
     FZ_TRY(fz_table_writer_new(&options, &in->writer, err));
-    fz_buf_puts(&sql, "SELECT ");
+    const struct fz_field *fields = schema->type->fields;
+    const struct fz_field none = {.id = 1, .name = "c1", .type = fz_type_primitive(FZ_TYPE_BOOLEAN)};
+    fz_buf_puts(&sql, n == 0 ? "SELECT true AS c1" : "SELECT ");
+    if (n == 0) { // no row may come, which the writer says
+        fields = &none;
+    }
     for (size_t i = 0; i < n; i++) {
         fz_buf_printf(&sql, "%sc%zu AS o%d", i > 0 ? ", " : "", i + 1, schema->type->fields[i].id);
     }
@@ -60,7 +65,7 @@ static enum fz_code write_rows(struct insert *in, const struct fz_bound_insert *
     *rows = 0;
     if (order.len == 0) {
         struct insert_sink sink = {.base = {&INSERT_SINK}, .writer = in->writer};
-        FZ_TRY(fz_duck_run_into(in->context->duck, sql.ptr, schema->type->fields, n, &sink.base, rows, err));
+        FZ_TRY(fz_duck_run_into(in->context->duck, sql.ptr, fields, n == 0 ? 1 : n, &sink.base, rows, err));
     } else {
         FZ_TRY(fz_duck_query(in->context->duck, sql.ptr, schema->type->fields, n, &result, err));
         for (const struct fz_batch *batch;;) {

@@ -81,6 +81,11 @@ enum fz_code fz_table_writer_push(struct fz_table_writer *w, const struct fz_bat
         return FZ_OK;
     }
     FZ_TRY(fz_cancel_check(w->cancel, err));
+    if (w->n_fields == 0) {
+        return fz_fail(
+            err, FZ_INVALID_ARG,
+            "a table without columns takes no rows: there are no Parquet files without columns; add a column first");
+    }
     fz_progress_add(w->progress, 0, 0, (int64_t)n);
     if (w->spec->n_fields > 0) {
         return fz_table_writer_route(w, batch, selection, n, err);

@@ -125,7 +125,12 @@ static enum fz_code bind_partition(struct insert *c) {
                                 "PARTITION clause cannot contain the non-partition column `%s`",
                                 name->parts[name->n - 1]);
         }
-        if (c->fixed[ix] != NULL) {
+        bool again = false;
+        for (size_t k = 0; k < i; k++) {
+            const struct fz_ast_name *other = &c->stmt->partition[k].column;
+            again |= column_ix(t, other->parts[other->n - 1]) == ix;
+        }
+        if (again) {
             return fz_fail_cond(b->err, FZ_INVALID_ARG, "DUPLICATE_KEY", "Found duplicate keys `%s` in PARTITION",
                                 name->parts[name->n - 1]);
         }

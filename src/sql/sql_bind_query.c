@@ -161,7 +161,6 @@ static bool star_fits(const struct fz_sql_col *c, const struct fz_ast_name *name
 
 static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *star,
                                 struct items *list) {
-    size_t before = list->n;
     bool *hit, any = false;
     FZ_ALLOC(b, hit, bool, star->n_args);
     for (size_t i = 0; i < s->n; i++) {
@@ -179,7 +178,7 @@ static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const stru
         const struct fz_expr *e;
         FZ_RET(fz_bind_resolve_name(b, s, &star->name, true, &e));
         if (e == NULL || e->type->id != FZ_TYPE_STRUCT) {
-            return fz_fail_cond(b->err, FZ_NOT_FOUND, "CANNOT_RESOLVE_STAR_EXPAND",
+            return fz_fail_cond(b->err, FZ_INVALID_ARG, "CANNOT_RESOLVE_STAR_EXPAND",
                                 "Cannot resolve `%s`.* : there is no such relation or struct",
                                 star->name.parts[star->name.n - 1]);
         }
@@ -194,9 +193,6 @@ static enum fz_code expand_star(fz_binder *b, struct fz_sql_scope *s, const stru
         if (!hit[i]) {
             return star->args[i]->kind == FZ_AST_NAME ? fz_bind_unresolved(b, s, &star->args[i]->name) : FZ_OK;
         }
-    }
-    if (list->n == before && star->name.n == 0 && s->n == 0) {
-        return fz_fail_cond(b->err, FZ_INVALID_ARG, "INVALID_USAGE_OF_STAR_OR_REGEX", "* needs a FROM clause");
     }
     return FZ_OK;
 }

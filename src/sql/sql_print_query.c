@@ -251,7 +251,7 @@ static enum fz_code print_block(struct fz_buf *out, const struct fz_sql_rel *b, 
         FZ_RET(print_item(out, b->items[i].expr, depth, err));
         fz_buf_printf(out, " AS c%zu", i + 1);
     }
-    if (b->n_items == 0) { // `*` of a table whose columns were all dropped: only the number of rows is left
+    if (b->n_items == 0) { // `*` of a table that lost all columns, or of nothing: only the number of rows is left
         fz_buf_puts(out, "true AS c0");
     }
     if (b->from != NULL) {

@@ -217,6 +217,14 @@ def json_is_json():
 def a_table_has_one_line_a_row():
     equal(sql("SELECT 'a\\nb' AS x, 'c\\u001b[31m' AS y").splitlines()[2:], ["a\\nb | c\\x1b[31m"])
 
+@test
+def rows_without_columns_are_counted():
+    sql("CREATE TABLE db.e (a INT); INSERT INTO db.e VALUES (1), (2), (3); ALTER TABLE db.e DROP COLUMN a")
+    equal([sql("SELECT * FROM db.e", "--format", f) for f in ("table", "csv", "tsv", "jsonl")],
+          ["(3 rows without columns)\n", "\n\n\n", "\n\n\n", "{}\n{}\n{}\n"])
+    equal(json.loads(sql("SELECT * FROM db.e", "--format", "json")), [{}, {}, {}])
+    equal([sql("CREATE TABLE IF NOT EXISTS db.e (a INT)", "--format", f) for f in ("table", "csv", "tsv", "json", "jsonl")], [""] * 5)
+
 # ---- configuration
 
 @test
