@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { FZ_VARIANT_MAX_DEPTH = 200 };
+enum { FZ_VARIANT_MAX_DEPTH = 1000 }; // what a JSON text may have in Spark
 
 // Bytes of the metadata at the front of a variant; 0 when it is no variant.
 size_t fz_variant_metadata_size(struct fz_str variant);
@@ -20,6 +20,55 @@ bool fz_variant_print(struct fz_buf *out, struct fz_str variant, int64_t (*offse
 // variant null. The bytes of a binary need not be UTF-8.
 bool fz_variant_print_cast(struct fz_buf *out, struct fz_str variant,
                            int64_t (*offset_us)(const void *zone, int64_t utc_us), const void *zone, bool *is_null);
+
+// Taking variants apart. `bytes` starts with the value and may go on behind it; `metadata` is the whole variant or its metadata.
+struct fz_variant_item {
+    struct fz_str metadata, bytes;
+};
+enum { FZ_VARIANT_OBJECT = 100, FZ_VARIANT_ARRAY = 101 }; // kinds next to enum fz_variant_primitive
+struct fz_variant_view {
+    int kind; // enum fz_variant_primitive (booleans: FZ_VARIANT_TRUE or FALSE; all texts: FZ_VARIANT_STRING), object or array
+    int64_t i64; // integers, dates, times
+    double f64; // double, float
+    __int128 decimal;
+    int scale;
+    struct fz_str text; // text, binary; uuid: its 16 bytes
+    size_t n; // members of an object, elements of an array
+    size_t size; // bytes of the whole value
+};
+bool fz_variant_root(struct fz_str variant, struct fz_variant_item *out);
+bool fz_variant_view(struct fz_variant_item item, struct fz_variant_view *out); // false: damaged
+// Member or element i, with its name in an object (`name` may be NULL).
+bool fz_variant_child(struct fz_variant_item item, size_t i, struct fz_str *name, struct fz_variant_item *out);
+bool fz_variant_find(struct fz_variant_item object, struct fz_str name, struct fz_variant_item *out);
+// One value printed, as fz_variant_print and fz_variant_print_cast print a whole variant.
+bool fz_variant_item_print(struct fz_buf *out, struct fz_variant_item item,
+                           int64_t (*offset_us)(const void *zone, int64_t utc_us), const void *zone);
+bool fz_variant_item_print_cast(struct fz_buf *out, struct fz_variant_item item,
+                                int64_t (*offset_us)(const void *zone, int64_t utc_us), const void *zone,
+                                bool *is_null);
+
+// Building whole variants, in the form that Spark gives them: names in the order in which they first come, values of an object where
+// they were put, its members by name. Names and texts are borrowed until fz_variant_builder_finish.
+struct fz_variant_builder { // a zeroed struct is empty; clear before the next variant
+    struct fz_buf values;
+    struct fz_variant_member *members; // of the objects and arrays that are open
+    size_t n_members, cap_members;
+    struct fz_str *names;
+    size_t n_names, cap_names;
+    struct fz_map *index; // of the names, when they are many
+    bool failed; // memory was short
+};
+void fz_variant_builder_clear(struct fz_variant_builder *b);
+void fz_variant_builder_dispose(struct fz_variant_builder *b);
+// Between open and close, member() or element() comes before each value that is put into b->values.
+size_t fz_variant_builder_open(struct fz_variant_builder *b);
+void fz_variant_builder_member(struct fz_variant_builder *b, struct fz_str name); // name.ptr NULL: an element
+bool fz_variant_builder_close(struct fz_variant_builder *b, size_t mark, bool object); // false: two members of one name
+void fz_variant_put_integer(struct fz_buf *out, int64_t v); // in the fewest bytes
+void fz_variant_put_number(struct fz_buf *out, int scale, __int128 unscaled); // a decimal of up to 38 digits, likewise
+bool fz_variant_builder_copy(struct fz_variant_builder *b, struct fz_variant_item item); // a value of another variant
+void fz_variant_builder_finish(struct fz_variant_builder *b, struct fz_buf *out); // metadata and value
 
 // Building values, for variants that a file holds in shredded form. Values are appended to `out`, without metadata.
 enum fz_variant_primitive {

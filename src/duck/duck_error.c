@@ -86,6 +86,11 @@ static const struct {
     {"ARITHMETIC_OVERFLOW",
      "a number is too large for the result type; the try_ function of the operator gives NULL instead"},
     {"CAST_OVERFLOW", "a value does not fit the type it is cast to; try_cast gives NULL instead"},
+    {"INVALID_VARIANT_CAST",
+     "a value in a variant cannot be cast to the wanted type; try_variant_get gives NULL instead"},
+    {"INVALID_VARIANT_GET_PATH", "a path into a variant is not one; paths look like $.name['name'][0]"},
+    {"MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION",
+     "a text is not JSON, or an object has a name twice; try_parse_json gives NULL instead"},
     {"CAST_INVALID_INPUT", "a text cannot be cast to the wanted type; try_cast gives NULL instead"},
     {"NUMERIC_VALUE_OUT_OF_RANGE", "a number does not fit the decimal type; try_cast gives NULL instead"},
     {"INVALID_ARRAY_INDEX", "an array index is out of bounds; get() or try_element_at() gives NULL instead"},
@@ -113,6 +118,9 @@ static bool split_condition(const char *message, char *condition, size_t size, c
 }
 
 static enum fz_code condition_code(const char *condition) {
+    if (strncmp(condition, "INVALID_VARIANT_", 16) == 0) {
+        return FZ_INVALID_ARG;
+    }
     return strcmp(condition, "MERGE_CARDINALITY_VIOLATION") == 0 ? FZ_CARDINALITY : FZ_CONSTRAINT;
 }
 

@@ -17,9 +17,9 @@ static const struct fz_type *letter(char c) {
     static const struct {
         char letter;
         enum fz_type_id id;
-    } types[] = {{'b', FZ_TYPE_BOOLEAN}, {'y', FZ_TYPE_BYTE},        {'i', FZ_TYPE_INT},      {'l', FZ_TYPE_LONG},
-                 {'d', FZ_TYPE_DOUBLE},  {'f', FZ_TYPE_FLOAT},       {'s', FZ_TYPE_STRING},   {'x', FZ_TYPE_BINARY},
-                 {'D', FZ_TYPE_DATE},    {'T', FZ_TYPE_TIMESTAMPTZ}, {'N', FZ_TYPE_TIMESTAMP}};
+    } types[] = {{'b', FZ_TYPE_BOOLEAN}, {'y', FZ_TYPE_BYTE},  {'i', FZ_TYPE_INT},         {'l', FZ_TYPE_LONG},
+                 {'d', FZ_TYPE_DOUBLE},  {'f', FZ_TYPE_FLOAT}, {'s', FZ_TYPE_STRING},      {'x', FZ_TYPE_BINARY},
+                 {'v', FZ_TYPE_VARIANT}, {'D', FZ_TYPE_DATE},  {'T', FZ_TYPE_TIMESTAMPTZ}, {'N', FZ_TYPE_TIMESTAMP}};
     if (c == 'h') {
         return &decimal38;
     }
@@ -63,6 +63,8 @@ static void make_table(void) {
     add_rows(fz_kernels_text, fz_n_kernels_text);
     add_rows(fz_kernels_format, fz_n_kernels_format);
     add_rows(fz_kernels_json, fz_n_kernels_json);
+    add_rows(fz_kernels_variant, fz_n_kernels_variant);
+    add_rows(fz_kernels_variant_schema, fz_n_kernels_variant_schema);
     add_rows(fz_kernels_regex, fz_n_kernels_regex);
     add_rows(fz_kernels_time, fz_n_kernels_time);
 }

@@ -44,7 +44,7 @@ FZ_KERNEL_RUN(str_to_double) {
     }
     return FZ_OK;
 }
-static float narrow(double v) { // past the largest float: infinity
+float fz_float_of_double(double v) { // past the largest float: infinity
     return isnan(v) ? NAN : v > 3.4028235677973366e38 ? INFINITY : v < -3.4028235677973366e38 ? -INFINITY : (float)v;
 }
 FZ_KERNEL_RUN(str_to_float) {
@@ -53,7 +53,7 @@ FZ_KERNEL_RUN(str_to_float) {
         double v;
         SKIP_NULL(i)
         if (fz_text_to_double(fz_col_str(&args[0], i), &v)) {
-            ((float *)out->data)[i] = narrow(v);
+            ((float *)out->data)[i] = fz_float_of_double(v);
         } else {
             fz_column_set_null(out, i);
         }
@@ -63,7 +63,7 @@ FZ_KERNEL_RUN(str_to_float) {
 FZ_KERNEL_RUN(double_to_float) {
     FZ_KERNEL_UNUSED;
     EACH(i) {
-        ((float *)out->data)[i] = narrow(((const double *)args[0].data)[i]);
+        ((float *)out->data)[i] = fz_float_of_double(((const double *)args[0].data)[i]);
     }
     return FZ_OK;
 }
@@ -183,7 +183,7 @@ TO_TEXT(ns_to_str, print_ns(&buf, ((const int64_t *)args[0].data)[i], fz_col_str
 TO_TEXT(ntz_to_str, print_ntz(&buf, ((const int64_t *)args[0].data)[i]))
 TO_TEXT(date_to_str, print_date(&buf, ((const int32_t *)args[0].data)[i]))
 
-static void print_binary(struct fz_buf *out, struct fz_str s) { // bytes as they are; what is no UTF-8 becomes U+FFFD
+void fz_print_repaired(struct fz_buf *out, struct fz_str s) { // bytes as they are; what is no UTF-8 becomes U+FFFD
     while (s.len > 0) {
         size_t n = 1;
         unsigned char c = (unsigned char)*s.ptr;
@@ -198,7 +198,7 @@ static void print_binary(struct fz_buf *out, struct fz_str s) { // bytes as they
         s.len -= n;
     }
 }
-TO_TEXT(binary_to_str, print_binary(&buf, fz_col_str(&args[0], i)))
+TO_TEXT(binary_to_str, fz_print_repaired(&buf, fz_col_str(&args[0], i)))
 
 static const char *const dt_names[] = {"DAY", "HOUR", "MINUTE", "SECOND"};
 static void print_dt(struct fz_buf *out, int64_t us, int64_t first, int64_t last) {
@@ -334,7 +334,7 @@ static void print_any(struct fz_buf *out, const struct fz_column *c, size_t row,
         print_ntz(out, ((const int64_t *)c->data)[row]);
         return;
     case FZ_TYPE_BINARY:
-        print_binary(out, fz_col_str(c, row));
+        fz_print_repaired(out, fz_col_str(c, row));
         return;
     default: {
         struct fz_value v = fz_value_at(c, row, NULL);

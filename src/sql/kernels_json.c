@@ -221,6 +221,17 @@ static bool fill_binary(struct filler *f, struct fz_column *c, size_t row, const
     return true;
 }
 
+static bool fill_variant(struct filler *f, struct fz_column *c, size_t row, int32_t node) {
+    struct fz_variant_builder b = {0};
+    bool ok = fz_variant_put_json(&b, f->tree, node);
+    if (ok) {
+        fz_variant_builder_finish(&b, &f->text);
+        f->rc = fz_col_take_buf(c, row, &f->text, f->strings, f->err);
+    }
+    fz_variant_builder_dispose(&b);
+    return ok;
+}
+
 static size_t list_end(const struct fz_column *c, size_t row) { // where the child of a list column goes on
     const struct fz_list_span *spans = c->data;
     for (size_t r = row; r > 0; r--) {
@@ -279,7 +290,7 @@ static bool fill_struct(struct filler *f, struct fz_column *c, size_t row, int32
 static void fill(struct filler *f, struct fz_column *c, size_t row, int32_t node, int depth) {
     const struct fz_json_node *n = &f->tree->nodes[node];
     bool ok = false;
-    if (n->kind == FZ_JSON_NULL) {
+    if (n->kind == FZ_JSON_NULL && c->type->id != FZ_TYPE_VARIANT) {
         fz_column_set_null(c, row);
         return;
     }
@@ -314,6 +325,9 @@ static void fill(struct filler *f, struct fz_column *c, size_t row, int32_t node
             break;
         case FZ_TYPE_BINARY:
             ok = fill_binary(f, c, row, n);
+            break;
+        case FZ_TYPE_VARIANT:
+            ok = fill_variant(f, c, row, node);
             break;
         case FZ_TYPE_LIST:
         case FZ_TYPE_MAP:
@@ -378,7 +392,7 @@ enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, si
         struct fz_str text = fz_col_str(&args[0], row);
         bool parsed = fz_json_parse(&tree, text);
         f.corrupt = false;
-        if (!parsed || tree.nodes[0].kind == FZ_JSON_NULL) {
+        if (!parsed || (tree.nodes[0].kind == FZ_JSON_NULL && out->type->id != FZ_TYPE_VARIANT)) {
             fill_corrupt(&f, out, row);
         } else if (out->type->id == FZ_TYPE_LIST && tree.nodes[0].kind == FZ_JSON_OBJECT &&
                    out->type->fields[0].type->id == FZ_TYPE_STRUCT) {
@@ -703,27 +717,6 @@ static int64_t zone_offset(const void *zone, int64_t utc_us) {
     return zone != NULL ? fz_zone_offset_us(zone, utc_us) : 0;
 }
 
-FZ_KERNEL_RUN(k_variant_to_str) { // (variant, session zone): what CAST(v AS STRING) gives
-    (void)n_args;
-    enum fz_code rc = FZ_OK;
-    struct fz_buf buf = {0};
-    for (size_t i = 0; i < n_rows && rc == FZ_OK; i++) {
-        bool null = true;
-        if (fz_column_is_valid(&args[0], i)) {
-            const struct fz_zone *zone = fz_zone_find(fz_col_str(&args[1], i));
-            null = !fz_variant_print_cast(&buf, fz_col_str(&args[0], i), zone_offset, zone, &null) || null;
-        }
-        if (null || !fz_utf8_valid(buf.ptr != NULL ? buf.ptr : "", buf.len)) {
-            fz_column_set_null(out, i);
-            fz_buf_clear(&buf);
-        } else {
-            rc = fz_col_take_buf(out, i, &buf, strings, err);
-        }
-    }
-    fz_buf_dispose(&buf);
-    return rc;
-}
-
 static void to_json(struct fz_buf *out, const struct fz_column *c, size_t row, const struct fz_type *t,
                     const struct options *o, int depth);
 
@@ -892,6 +885,5 @@ const struct fz_kernel_row fz_kernels_json[] = {
     {"fz_json_object_keys", "s", "[s", false, k_object_keys},
     {"fz_schema_of_json", "s", "s", true, k_schema},
     {"fz_to_json", "ass", "s", false, k_to_json},
-    {"fz_variant_to_str", "xs", "s", false, k_variant_to_str},
 };
 FZ_KERNELS(kernels_json);

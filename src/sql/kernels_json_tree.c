@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-enum { MAX_JSON_DEPTH = 512, MAX_JSON_NODES = 1 << 24 };
+enum { MAX_JSON_DEPTH = 1000, MAX_JSON_NODES = 1 << 24 };
 
 static int32_t parse_value(struct fz_json_tree *t, int depth);
 

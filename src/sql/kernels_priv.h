@@ -21,6 +21,8 @@ struct fz_text_time {
 bool fz_text_to_time(struct fz_str s, struct fz_text_time *out);
 bool fz_text_to_ntz(struct fz_str s, int64_t *out);
 bool fz_text_to_ts(struct fz_str s, const char *session_zone, int64_t *out);
+float fz_float_of_double(double v); // kernels_cast.c: past the largest float: infinity
+void fz_print_repaired(struct fz_buf *out, struct fz_str bytes); // kernels_cast.c: what is no UTF-8 becomes U+FFFD
 bool fz_text_to_decimal(struct fz_str s, int precision, int scale, __int128 *out, bool *is_number);
 
 // kernels_zone.c: IANA rules from the machine's zone database, offsets, UTC±h. NULL when the zone is unknown. Zones are cached for ever.
@@ -105,7 +107,7 @@ enum fz_code fz_col_append_list(struct fz_column *out, size_t row, const struct 
                              struct fz_arena *strings, struct fz_err *err)
 #define FZ_KERNEL_UNUSED ((void)args, (void)n_args, (void)strings, (void)err)
 struct
-    fz_kernel_row { // types as letters: b bool, y byte, i int, l long, d double, f float, s string, x binary, D date, T timestamptz, N timestamp,
+    fz_kernel_row { // types as letters: b bool, y byte, i int, l long, d double, f float, s string, x binary, D date, T timestamptz, N timestamp, v variant,
     // h decimal(38,0), a any, [s list of strings
     const char *name, *args, *result; // args "a*": varargs
     bool null_in_null_out;
@@ -113,9 +115,10 @@ struct
                         struct fz_arena *strings, struct fz_err *err);
 };
 extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_kernels_text[], fz_kernels_format[],
-    fz_kernels_regex[], fz_kernels_time[], fz_kernels_hash[], fz_kernels_json[];
+    fz_kernels_regex[], fz_kernels_time[], fz_kernels_hash[], fz_kernels_json[], fz_kernels_variant[],
+    fz_kernels_variant_schema[];
 extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_format, fz_n_kernels_regex,
-    fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json;
+    fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json, fz_n_kernels_variant, fz_n_kernels_variant_schema;
 #define FZ_KERNELS(name) const size_t fz_n_##name = sizeof fz_##name / sizeof *fz_##name
 
 // histogram_numeric over (list of numbers, bins), registered per type.
@@ -127,6 +130,16 @@ enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, si
 // from_json: registered per result type; fills `out` of any shape.
 enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
                                  struct fz_arena *strings, struct fz_err *err);
+// variant_get(variant, path, session zone): registered per result type. Where a value does not fit the type the row is NULL, or, with
+// `try`, the part that does not.
+enum fz_code fz_kernel_variant_get(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                   struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_kernel_try_variant_get(const struct fz_column *args, size_t n_args, size_t n_rows,
+                                       struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+struct fz_variant_builder;
+// A JSON value as the next value of the builder, borrowing from the tree; false: an object has a name twice.
+bool fz_variant_put_json(struct fz_variant_builder *b, const struct fz_json_tree *t, int32_t node);
+bool fz_variant_path_ok(struct fz_str path);
 
 void fz_kernel_put_code(struct fz_buf *out, int32_t code); // as UTF-8
 // A kernel that fills `buf` with the text or bytes of row i; NULL where `expression` is false.

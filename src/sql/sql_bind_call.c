@@ -1,5 +1,5 @@
 // Function calls by the rows of functions.def: which row fits, the implicit casts, the result type; aggregates and windows.
-#include "sql/sql_bind_priv.h"
+#include "sql/sql_bind_special.h"
 
 // One parsed argument specification.
 struct spec {
@@ -501,21 +501,20 @@ static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct
 static enum fz_code check_variants(fz_binder *b, const struct fz_ast_expr *e, const char *name,
                                    const struct fz_expr *const *args, size_t n) {
     static const char *const fine[] = {
-        "count", "coalesce",    "nvl",        "ifnull",       "nvl2",           "if",
-        "iff",   "isnull",      "isnotnull",  "typeof",       "struct",         "named_struct",
-        "array", "first",       "last",       "first_value",  "last_value",     "any_value",
-        "lag",   "lead",        "nth_value",  "collect_list", "array_agg",      "to_json",
-        "size",  "cardinality", "array_size", "element_at",   "try_element_at", "get",
-        "map",   "map_values",  "map_keys",   "map_entries",  "string",         "concat",
+        "count coalesce nvl ifnull nvl2 if iff isnull isnotnull typeof struct named_struct array map",
+        "first last first_value last_value any_value lag lead nth_value collect_list array_agg",
+        "size cardinality array_size element_at try_element_at get map_values map_keys map_entries concat to_json",
+        "string int bigint smallint tinyint double float date timestamp boolean binary decimal",
+        "variant_get try_variant_get is_variant_null schema_of_variant to_variant_object",
     };
     bool variant = false, ok = false;
     for (size_t i = 0; i < n; i++) {
         variant = variant || fz_sql_has_variant(args[i]->type);
     }
     for (size_t i = 0; variant && i < sizeof fine / sizeof *fine; i++) {
-        ok = ok || fz_strcasecmp(name, fine[i]) == 0;
+        ok = ok || is_one(name, fine[i]);
     }
-    if (!variant || (ok && !e->distinct)) {
+    if (!variant || (ok && !e->distinct) || is_name(e, "schema_of_variant_agg")) {
         return FZ_OK;
     }
     bool hash = is_name(e, "hash") || is_name(e, "xxhash64");

@@ -82,6 +82,10 @@ enum fz_code fz_bind_cast_checked(fz_binder *b, const struct fz_expr *e, const s
         *out = e;
         return FZ_OK;
     }
+    if (!fz_sql_is_null(e->type) && !fz_sql_is_string(type) &&
+        (e->type->id == FZ_TYPE_VARIANT || type->id == FZ_TYPE_VARIANT)) {
+        return fz_bind_variant_cast(b, e, type, mode, out);
+    }
     const struct fz_expr *cast = fz_expr_cast(b->arena, e, type, mode);
     FZ_SOME(b, cast);
     *out = fz_sql_fold(b->arena, cast, b->env->time_zone);

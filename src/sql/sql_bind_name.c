@@ -432,9 +432,45 @@ static void name_over(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
     fz_buf_putc(out, ')');
 }
 
+// v:a.b is named b, where it stands alone; `path` is what the parser made of it.
+static struct fz_str last_step(struct fz_str path) {
+    size_t end = path.len;
+    while (end > 1 && path.ptr[end - 1] == ']') { // ['name'] or [0]
+        bool quoted = path.ptr[end - 2] == '\'';
+        size_t start = end - 2;
+        while (start > 0 && path.ptr[start - 1] != (quoted ? '\'' : '[')) {
+            start--;
+        }
+        if (quoted || start == 0) {
+            return (struct fz_str){path.ptr + start, end - 2 - start};
+        }
+        end = start - 1;
+    }
+    size_t start = end;
+    while (start > 0 && path.ptr[start - 1] != '.') {
+        start--;
+    }
+    return (struct fz_str){path.ptr + start, end - start};
+}
+
+static void name_path(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out,
+                      int depth) {
+    struct fz_str path = e->args[1]->literal->u.bytes, last = last_step(path);
+    if (depth > 1) {
+        fz_buf_puts(out, "variant_get(");
+        name_expr(b, s, e->args[0], out, depth);
+        fz_buf_printf(out, ", %.*s) AS ", (int)path.len, path.ptr);
+    }
+    fz_buf_append(out, last.ptr, last.len);
+}
+
 static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *e, struct fz_buf *out,
                       int depth) {
     const char *name = e->name.parts[e->name.n - 1];
+    if (e->text != NULL && strcmp(e->text, ":") == 0 && e->args[1]->kind == FZ_AST_LITERAL) {
+        name_path(b, s, e, out, depth);
+        return;
+    }
     struct fz_buf lower = {0};
     for (const char *p = name; *p; p++) {
         fz_buf_putc(&lower, (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p));
@@ -453,7 +489,8 @@ static void name_call(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
         if (strcmp(shown, "count") == 0 && e->n_args == 1 && e->args[0]->kind == FZ_AST_STAR) {
             fz_buf_putc(out, '1');
         } else {
-            name_list(b, s, e->args, e->n_args, out, depth);
+            bool typed = e->n_args == 3 && strstr(shown, "variant_get") != NULL; // Spark leaves the type out
+            name_list(b, s, e->args, typed ? 2 : e->n_args, out, depth);
         }
         fz_buf_putc(out, ')');
     }
@@ -610,6 +647,11 @@ static void name_expr(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_
         }
         if (e->args[0]->kind == FZ_AST_NAME && e->args[0]->text == NULL && depth == 1) {
             name_name(b, s, &e->args[0]->name, out);
+            return;
+        }
+        if (e->args[0]->kind == FZ_AST_CALL && e->args[0]->text != NULL && strcmp(e->args[0]->text, ":") == 0 &&
+            depth == 1) {
+            name_path(b, s, e->args[0], out, depth);
             return;
         }
         fz_buf_printf(out, "%s(", e->op != NULL && strcmp(e->op, "TRY_CAST") == 0 ? "TRY_CAST" : "CAST");

@@ -180,6 +180,9 @@ bool fz_sql_is_null(const struct fz_type *t);
 bool fz_sql_same_type(const struct fz_type *a, const struct fz_type *b); // field names included, nullability not
 bool fz_sql_has_map(const struct fz_type *t);
 bool fz_sql_has_variant(const struct fz_type *t);
+bool fz_variant_readable(const struct fz_type *t); // what variant_get and casts make of a variant (sql_bind_variant.c)
+bool fz_variant_writable(const struct fz_type *t,
+                         bool objects); // what becomes a variant; structs and maps with `objects`
 bool fz_sql_is_unordered(const struct fz_type *t); // maps and variants: neither < nor =
 const char *fz_sql_type_text(struct fz_arena *arena,
                              const struct fz_type *type); // "DECIMAL(5,2)" as in Spark's messages
@@ -218,6 +221,9 @@ const struct fz_expr *fz_bind_cast(fz_binder *b, const struct fz_expr *e,
                                    const struct fz_type *type); // implicit; checks nothing
 enum fz_code fz_bind_cast_checked(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
                                   enum fz_cast_mode mode, const struct fz_expr **out);
+enum fz_code fz_bind_variant_cast(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
+                                  enum fz_cast_mode mode,
+                                  const struct fz_expr **out); // to or from a variant, not to text
 const struct fz_expr *fz_bind_call_node(fz_binder *b, const struct fz_func *fn, const struct fz_type *type,
                                         const struct fz_expr *const *args, size_t n);
 const struct fz_expr *fz_bind_internal(fz_binder *b, const char *fn, const struct fz_type *type,

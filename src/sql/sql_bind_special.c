@@ -189,6 +189,10 @@ static enum fz_code bind_map(struct special *c) {
             }
         }
     }
+    if (fz_sql_has_variant(kt)) {
+        return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.INVALID_MAP_KEY_TYPE", "The keys of a map cannot be %s",
+                                  fz_sql_type_text(c->b->arena, kt));
+    }
     const struct fz_type *kl = fz_type_list(c->b->arena, 0, true, kt), *vl = fz_type_list(c->b->arena, 0, false, vt);
     const struct fz_type *mt = fz_type_map(c->b->arena, 0, kt, 0, false, vt);
     if (kl == NULL || vl == NULL || mt == NULL) {
@@ -864,7 +868,8 @@ enum fz_code fz_bind_special(fz_binder *b, struct fz_sql_scope *s, const struct 
                    : FZ_OK;
     }
     enum fz_code rc = FZ_OK;
-    if (!bind_by_name(&c, handlers, sizeof handlers / sizeof *handlers, &rc)) {
+    if (!bind_by_name(&c, handlers, sizeof handlers / sizeof *handlers, &rc) &&
+        !bind_by_name(&c, fz_special_variants, fz_n_special_variants, &rc)) {
         bind_by_name(&c, fz_special_numbers, fz_n_special_numbers, &rc);
     }
     return rc;
