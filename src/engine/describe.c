@@ -306,6 +306,30 @@ out:
     return rc;
 }
 
+// The one metadata table that is partitioned itself, by the table's partitions.
+static enum fz_code add_partition_members(struct fz_answer *answer, const struct fz_engine_table *t,
+                                          const struct fz_sql_table *table, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf name = {0};
+    const struct fz_type *partition = NULL;
+    for (size_t i = 0; fz_strcasecmp(t->metadata_table, "position_deletes") == 0 && i < table->n_fields; i++) {
+        partition = strcmp(table->fields[i].name, "partition") == 0 ? table->fields[i].type : partition;
+    }
+    if (partition != NULL) {
+        FZ_TRY(fz_answer_add(answer, err, "# Partition Information", "", ""));
+        FZ_TRY(fz_answer_add(answer, err, "# col_name", "data_type", "comment"));
+    }
+    for (size_t i = 0; partition != NULL && i < partition->n_fields; i++) {
+        fz_buf_clear(&name);
+        fz_buf_printf(&name, "partition.%s", partition->fields[i].name);
+        FZ_TRY(fz_buf_check(&name, err));
+        FZ_TRY(add_column(answer, name.ptr, partition->fields[i].type, NULL, err));
+    }
+out:
+    fz_buf_dispose(&name);
+    return rc;
+}
+
 // Spark's guess at the bytes of one value.
 static int64_t estimated_size(const struct fz_type *type) {
     int64_t sum = 0;
@@ -506,6 +530,9 @@ enum fz_code fz_describe(struct fz_statement *s, struct fz_answer *answer, struc
         FZ_TRY(add_column(answer, table.fields[i].name, table.fields[i].type, table.fields[i].doc, err));
     }
     const struct fz_engine_table *t = table.handle;
+    if (t != NULL && t->kind == FZ_TABLE_METADATA) {
+        return add_partition_members(answer, t, &table, err);
+    }
     if (t == NULL || t->kind != FZ_TABLE_DATA) {
         return FZ_OK;
     }

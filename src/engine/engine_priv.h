@@ -128,8 +128,10 @@ enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_e
 bool fz_is_metadata_table(const char *name);
 enum fz_code fz_metadata_table_fields(struct fz_arena *arena, const struct fz_engine_table *table,
                                       const struct fz_field **out, size_t *n, struct fz_err *err);
-enum fz_code fz_metadata_table_rows(struct fz_engine *e, const struct fz_engine_table *table,
-                                    const struct fz_field *fields, size_t n, struct fz_rows *out, struct fz_err *err);
+// A source of its rows; `fields` are those of fz_metadata_table_fields and must live as long.
+enum fz_code fz_metadata_table_source(struct fz_engine *e, const struct fz_engine_table *table,
+                                      const struct fz_field *fields, size_t n, struct fz_source **out,
+                                      struct fz_err *err);
 
 // scans.c: opens a source for every scan of a bound statement.
 enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan **scans, size_t n, struct fz_err *err);

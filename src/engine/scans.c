@@ -63,15 +63,11 @@ out:
 static enum fz_code open_metadata(struct fz_statement *s, const struct fz_engine_table *t, struct fz_source **out,
                                   struct fz_err *err) {
     enum fz_code rc = FZ_OK;
-    struct fz_rows rows = {0};
     const struct fz_field *fields;
     size_t n;
     FZ_TRY(fz_metadata_table_fields(&s->arena, t, &fields, &n, err));
-    fz_rows_init(&rows, fields, n);
-    FZ_TRY(fz_metadata_table_rows(s->engine, t, fields, n, &rows, err));
-    FZ_TRY(fz_rows_source(&rows, out, err));
+    FZ_TRY(fz_metadata_table_source(s->engine, t, fields, n, out, err));
 out:
-    fz_rows_dispose(&rows);
     return rc;
 }
 

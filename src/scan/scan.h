@@ -66,6 +66,32 @@ enum fz_code fz_scan_written_entries(struct fz_store *store, struct fz_metadata 
 enum fz_code fz_scan_deleted_positions(struct fz_scan_plan *plan, size_t file_ix, const struct fz_positions **out,
                                        struct fz_err *err);
 
+// All position deletes of a snapshot as rows, live delete files and deletion vectors alike: a source of one pass. `columns[i]` says what
+// fields[i] is; its type is the natural one (row: a struct of the schema's fields by id; partition: the union of all specs). What only
+// a file or only a vector has is NULL for the other.
+enum fz_delete_column {
+    FZ_DELETE_FILE_PATH, // of the data file
+    FZ_DELETE_POS,
+    FZ_DELETE_ROW, // its values, where the delete file keeps them
+    FZ_DELETE_PARTITION,
+    FZ_DELETE_SPEC_ID,
+    FZ_DELETE_DELETE_FILE_PATH,
+    FZ_DELETE_CONTENT_OFFSET, // of the deletion vector
+    FZ_DELETE_CONTENT_SIZE,
+};
+struct fz_scan_delete_options {
+    struct fz_store *store; // borrowed; must outlive the source
+    struct fz_metadata *metadata;
+    int64_t snapshot_id; // -1: current
+    const struct fz_field *fields; // copied, as are the columns
+    const enum fz_delete_column *columns;
+    size_t n_fields;
+    struct fz_cancel *cancel;
+    struct fz_progress *progress; // may be NULL
+};
+enum fz_code fz_scan_delete_rows(const struct fz_scan_delete_options *options, struct fz_source **out,
+                                 struct fz_err *err);
+
 // A source over the plan: one pass, whose row groups its readers share. `fields`: columns of the schema (by id) or special ids above. Rows come with deletes applied unless
 // keep_deleted. `only_files` (may be NULL, n_files bytes) restricts to files with a nonzero byte; `skip` (may be NULL) has one entry per file: positions left out besides (copy-on-write).
 struct fz_scan_source_options {

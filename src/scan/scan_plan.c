@@ -131,6 +131,39 @@ out:
     return rc;
 }
 
+enum fz_code fz_scan_plan_of_files(struct fz_store *store, struct fz_metadata *metadata,
+                                   const struct fz_manifest_entry *const *entries, size_t n, struct fz_scan_plan **out,
+                                   struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_scan_plan_impl *impl = NULL;
+    FZ_NEW(impl, err);
+    impl->base.refs = 1;
+    impl->base.metadata = fz_metadata_ref(metadata);
+    impl->base.schema = fz_metadata_current_schema(metadata);
+    impl->base.snapshot_id = -1;
+    impl->store = store;
+    impl->base.files = fz_arena_array(&impl->base.arena, n + 1, sizeof *impl->base.files);
+    if (!impl->base.files || n >= INT32_MAX) {
+        rc = fz_fail_nomem(err, n * sizeof *impl->base.files);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        impl->base.files[i] = (struct fz_scan_file){.file_ix = (int32_t)i, .entry = entries[i]};
+        impl->base.bytes_kept += entries[i]->file.file_size_in_bytes;
+        impl->base.rows_kept += entries[i]->file.record_count;
+    }
+    impl->base.n_files = n;
+    FZ_TRY(index_paths(impl, err));
+    FZ_TRY(fz_scan_attach(impl, NULL, 0, err));
+    *out = &impl->base;
+    impl = NULL;
+out:
+    if (impl) {
+        free_plan(impl);
+    }
+    return rc;
+}
+
 enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_scan_plan **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_scan_plan_impl *impl = NULL;

@@ -3,8 +3,8 @@
 
 enum { MAX_DV_BYTES = 1 << 30, MAX_SORTED = 1 << 20 };
 
-static enum fz_code read_dv(struct fz_scan_plan_impl *impl, const struct fz_data_file *dv, struct fz_cancel *cancel,
-                            struct fz_positions **out, struct fz_err *err) {
+enum fz_code fz_scan_read_vector(struct fz_store *store, const struct fz_data_file *dv, struct fz_cancel *cancel,
+                                 struct fz_positions **out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     void *bytes = NULL;
     if (dv->content_offset < 0 || dv->content_size_in_bytes <= 0 || dv->content_size_in_bytes > MAX_DV_BYTES) {
@@ -16,7 +16,7 @@ static enum fz_code read_dv(struct fz_scan_plan_impl *impl, const struct fz_data
     if (!bytes) {
         return fz_fail_nomem(err, len);
     }
-    FZ_TRY(fz_store_read(impl->store, dv->file_path, dv->content_offset, len, bytes, cancel, err));
+    FZ_TRY(fz_store_read(store, dv->file_path, dv->content_offset, len, bytes, cancel, err));
     FZ_TRY(fz_dv_decode(bytes, len, out, err));
     if (fz_positions_count(*out) != dv->record_count) {
         rc = fz_fail(err, FZ_CORRUPT, "the deletion vector has %lld positions, its manifest entry says %lld",
@@ -184,7 +184,7 @@ static enum fz_code load(struct fz_scan_plan_impl *impl, size_t file_ix, struct 
     for (size_t i = 0; i < file->n_deletes; i++) {
         const struct fz_data_file *data = &file->deletes[i]->file;
         if (data->content == FZ_CONTENT_POSITION_DELETES && strcmp(data->file_format, "PUFFIN") == 0) {
-            FZ_TRY(read_dv(impl, data, cancel, &united, err));
+            FZ_TRY(fz_scan_read_vector(impl->store, data, cancel, &united, err));
         }
     }
     for (size_t i = 0; i < state->n_position_files; i++) {

@@ -10,7 +10,7 @@
 #include "scan/scan.h"
 
 // Field ids of position delete files (iceberg-facts 7.10).
-enum { FZ_ID_DELETE_FILE_PATH = 2147483546, FZ_ID_DELETE_POS = 2147483545 };
+enum { FZ_ID_DELETE_FILE_PATH = 2147483546, FZ_ID_DELETE_POS = 2147483545, FZ_ID_DELETE_ROW = 2147483544 };
 enum { FZ_SCAN_MAX_MANIFEST_BYTES = 1 << 30 };
 
 // A position delete file of the plan, read once: positions per data file of the plan.
@@ -95,10 +95,17 @@ enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *
                                     struct fz_arena *arena, struct fz_scan_plan_impl *impl, struct fz_cancel *cancel,
                                     struct fz_scan_manifests *inout, struct fz_err *err);
 
+// scan_plan.c: a plan whose files are given, whatever they hold; no deletes apply to them. The entries must live as long.
+enum fz_code fz_scan_plan_of_files(struct fz_store *store, struct fz_metadata *metadata,
+                                   const struct fz_manifest_entry *const *entries, size_t n, struct fz_scan_plan **out,
+                                   struct fz_err *err);
+
 // scan_attach.c: which deletes apply to which file of the plan.
 enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_manifest_entry *const *deletes, size_t n,
                             struct fz_err *err);
 // scan_positions.c
+enum fz_code fz_scan_read_vector(struct fz_store *store, const struct fz_data_file *dv, struct fz_cancel *cancel,
+                                 struct fz_positions **out, struct fz_err *err);
 void fz_scan_position_file_clear(struct fz_scan_position_file *file);
 enum fz_code fz_scan_positions_of(struct fz_scan_plan_impl *impl, size_t file_ix, struct fz_cancel *cancel,
                                   const struct fz_positions **out, struct fz_err *err);
@@ -152,6 +159,11 @@ typedef enum fz_code (*fz_scan_batch_fn)(void *ctx, struct fz_batch *batch, stru
 enum fz_code fz_scan_data_rows(struct fz_store *store, const struct fz_data_file *data, const struct fz_field *fields,
                                size_t n_fields, struct fz_cancel *cancel, fz_scan_batch_fn on_batch, void *ctx,
                                struct fz_err *err);
+
+// scan_project.c: the file's tuple shown as the union of all specs: by partition field id, NULL where the file's spec has no such field.
+enum fz_code fz_scan_partition_value(const struct fz_metadata *metadata, const struct fz_data_file *data,
+                                     const struct fz_type *type, struct fz_arena *arena, struct fz_value *out,
+                                     struct fz_err *err);
 
 // scan_column.c: filling and thinning columns.
 enum fz_code fz_scan_fill_constant(struct fz_column *column, size_t n, const struct fz_value *value,

@@ -13,11 +13,11 @@ static const struct fz_value *identity_value(const struct fz_scan_reader *reader
     return NULL;
 }
 
-// The file's tuple shown as the union of all specs: by partition field id, NULL where the file's spec has no such field.
-static enum fz_code partition_value(struct fz_scan_reader *reader, const struct fz_data_file *data,
-                                    const struct fz_type *type, struct fz_value *out, struct fz_err *err) {
-    const struct fz_partition_spec *spec = fz_metadata_spec(reader->source->plan->base.metadata, data->spec_id);
-    struct fz_value *items = fz_arena_array(&reader->file_arena, type->n_fields + 1, sizeof *items);
+enum fz_code fz_scan_partition_value(const struct fz_metadata *metadata, const struct fz_data_file *data,
+                                     const struct fz_type *type, struct fz_arena *arena, struct fz_value *out,
+                                     struct fz_err *err) {
+    const struct fz_partition_spec *spec = fz_metadata_spec(metadata, data->spec_id);
+    struct fz_value *items = fz_arena_array(arena, type->n_fields + 1, sizeof *items);
     if (!items) {
         return fz_fail_nomem(err, type->n_fields * sizeof *items);
     }
@@ -54,7 +54,8 @@ static enum fz_code special_slot(struct fz_scan_reader *reader, const struct fz_
         slot->constant.u.i64 = file->file_ix;
         return FZ_OK;
     case FZ_ID_PARTITION:
-        return partition_value(reader, data, field->type, &slot->constant, err);
+        return fz_scan_partition_value(reader->source->plan->base.metadata, data, field->type, &reader->file_arena,
+                                       &slot->constant, err);
     case FZ_ID_POS:
         slot->kind = SLOT_POS;
         return FZ_OK;

@@ -357,14 +357,11 @@ static inline void scan_rows_sort(struct scan_rows *rows) {
     }
 }
 
-static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *options, int threads,
-                                          struct scan_rows *out) {
+// Of a source, which it takes over.
+static inline enum fz_code scan_rows_drain(struct fz_source *source, int threads, struct scan_rows *out) {
     pthread_t ids[8];
-    *out = (struct scan_rows){0};
+    *out = (struct scan_rows){.source = source};
     pthread_mutex_init(&out->lock, NULL);
-    if (fz_scan_source_new(options, &out->source, &out->err) != FZ_OK) {
-        return out->err.code;
-    }
     for (int i = 0; i < threads; i++) {
         pthread_create(&ids[i], NULL, read_some, out);
     }
@@ -374,6 +371,17 @@ static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *o
     fz_source_unref(out->source);
     scan_rows_sort(out);
     return out->err.code;
+}
+
+static inline enum fz_code scan_rows_read(const struct fz_scan_source_options *options, int threads,
+                                          struct scan_rows *out) {
+    struct fz_source *source = NULL;
+    struct fz_err err = FZ_ERR_INIT;
+    if (fz_scan_source_new(options, &source, &err) != FZ_OK) {
+        *out = (struct scan_rows){.err = err};
+        return err.code;
+    }
+    return scan_rows_drain(source, threads, out);
 }
 
 static inline uint64_t scan_rows_hash(const struct scan_rows *rows) {

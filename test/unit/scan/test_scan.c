@@ -760,6 +760,81 @@ static void fields_of_structs_delete(void **state) {
     table_dispose(t);
 }
 
+// A position delete file that keeps the rows, of which it has one column of three, and a deletion vector. A row each, values where
+// there are any.
+static void position_deletes_as_rows(void **state) {
+    (void)state;
+    struct table table, *t = &table;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_data_file a, file;
+    table_init(t, "3", NULL);
+    put_rows(t, "memory://t/a.parquet", 0, 10, 0, true, &a);
+    add_entry(t, &a, 1);
+    struct fz_field id = {.id = 1, .name = "id", .type = LONG};
+    struct fz_field stored[] = {
+        {.id = 2147483546, .name = "file_path", .required = true, .type = STRING},
+        {.id = 2147483545, .name = "pos", .required = true, .type = LONG},
+        {.id = 2147483544, .name = "row", .type = fz_type_struct(&t->arena, &id, 1)},
+    };
+    struct fz_batch rows;
+    FZ_OK_OR_FAIL(fz_batch_init(&rows, stored, 3, FZ_BATCH_ROWS, &err), &err);
+    rows.n_rows = 2;
+    for (size_t i = 0; i < 2; i++) {
+        ((struct fz_string *)rows.columns[0].data)[i] = fz_string_of("memory://t/a.parquet", 20);
+        ((int64_t *)rows.columns[1].data)[i] = 3 + (int64_t)i;
+        ((int64_t *)rows.columns[2].children[0].data)[i] = 30 + (int64_t)i;
+    }
+    fz_column_set_null(&rows.columns[2], 1);
+    put_file(t, "memory://t/pos.parquet", stored, 3, &rows, 1, 0, &file);
+    file.content = FZ_CONTENT_POSITION_DELETES;
+    add_entry(t, &file, 2);
+    put_dv(t, "memory://t/dv.puffin", "memory://t/b.parquet", 4000, 12000, -1, 3); // 0, 4000, 8000
+    table_commit(t);
+
+    const struct fz_type *lng = LONG;
+    struct fz_field fields[] = {{.id = 1, .name = "data", .type = STRING},
+                                {.id = 2, .name = "pos", .type = lng},
+                                {.id = 3, .name = "row", .type = fz_metadata_current_schema(t->metadata)->type},
+                                {.id = 4, .name = "spec", .type = fz_type_primitive(FZ_TYPE_INT)},
+                                {.id = 5, .name = "deletes", .type = STRING},
+                                {.id = 6, .name = "offset", .type = lng}};
+    static const enum fz_delete_column columns[] = {
+        FZ_DELETE_FILE_PATH,        FZ_DELETE_POS,           FZ_DELETE_ROW, FZ_DELETE_SPEC_ID,
+        FZ_DELETE_DELETE_FILE_PATH, FZ_DELETE_CONTENT_OFFSET};
+    struct fz_scan_delete_options options = {.store = t->store,
+                                             .metadata = t->metadata,
+                                             .snapshot_id = -1,
+                                             .fields = fields,
+                                             .columns = columns,
+                                             .n_fields = 6};
+    static const char *const want[] = {
+        "{\"data\":\"memory://t/a.parquet\",\"pos\":3,\"row\":{\"id\":30,\"s\":null,\"d\":null},\"spec\":0,"
+        "\"deletes\":\"memory://t/pos.parquet\",\"offset\":null}",
+        "{\"data\":\"memory://t/a.parquet\",\"pos\":4,\"row\":null,\"spec\":0,\"deletes\":\"memory://t/pos.parquet\","
+        "\"offset\":null}",
+        "{\"data\":\"memory://t/b.parquet\",\"pos\":0,\"row\":null,\"spec\":0,\"deletes\":\"memory://t/dv.puffin\","
+        "\"offset\":4}",
+        "{\"data\":\"memory://t/b.parquet\",\"pos\":4000,\"row\":null,\"spec\":0,\"deletes\":\"memory://t/dv.puffin\","
+        "\"offset\":4}",
+        "{\"data\":\"memory://t/b.parquet\",\"pos\":8000,\"row\":null,\"spec\":0,\"deletes\":\"memory://t/dv.puffin\","
+        "\"offset\":4}",
+    };
+    for (int threads = 1; threads <= 3; threads++) {
+        struct fz_source *source = NULL;
+        struct scan_rows have;
+        FZ_OK_OR_FAIL(fz_scan_delete_rows(&options, &source, &err), &err);
+        assert_int_equal(source->estimated_rows, 5);
+        assert_int_equal(scan_rows_drain(source, threads, &have), FZ_OK);
+        assert_int_equal(have.n, 5);
+        for (size_t i = 0; i < 5; i++) {
+            assert_string_equal(have.lines[i], want[i]);
+        }
+        scan_rows_dispose(&have);
+    }
+    fz_batch_dispose(&rows);
+    table_dispose(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(deletes_of_all_kinds_apply),
@@ -772,6 +847,7 @@ int main(void) {
         FZ_TEST(sparse_rows_are_gathered),
         FZ_TEST(a_damaged_page_index_is_passed_over),
         FZ_TEST(fields_of_structs_delete),
+        FZ_TEST(position_deletes_as_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
