@@ -233,6 +233,8 @@ static const struct fz_type *widened(struct fz_arena *arena, duckdb_type id) {
         return fz_type_primitive(FZ_TYPE_INT);
     case DUCKDB_TYPE_GEOMETRY:
         return fz_type_primitive(FZ_TYPE_BINARY);
+    case DUCKDB_TYPE_VARIANT:
+        return fz_type_primitive(FZ_TYPE_VARIANT);
     default:
         return NULL;
     }

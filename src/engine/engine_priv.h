@@ -30,7 +30,7 @@ struct fz_engine {
 };
 
 // A table as a statement sees it: behind fz_sql_table.handle.
-enum fz_table_kind { FZ_TABLE_DATA, FZ_TABLE_METADATA };
+enum fz_table_kind { FZ_TABLE_DATA, FZ_TABLE_METADATA, FZ_TABLE_FILES };
 struct fz_engine_table {
     enum fz_table_kind kind;
     struct fz_catalog *catalog;
@@ -43,6 +43,7 @@ struct fz_engine_table {
     bool wap_conflict; // both kinds of write-audit-publish are asked for: may not be written to
     const char *metadata_table; // "snapshots"
     bool time_travel; // a snapshot, tag or time: may not be written to
+    struct fz_parquet_files *files; // parquet.`path`; released with the statement
 };
 
 struct loaded;
@@ -55,6 +56,8 @@ struct fz_statement {
     struct loaded *loaded; // tables loaded so far, resolve.c
     struct fz_metadata **metadata; // to unref
     size_t n_metadata, cap_metadata;
+    struct fz_parquet_files **files; // to unref
+    size_t n_files, cap_files;
     int64_t *registered; // engine sources to unregister
     size_t n_registered, cap_registered;
     struct fz_engine_scanned { // data scans of the statement, for the line that says what they read
@@ -64,6 +67,17 @@ struct fz_statement {
     } * scanned;
     size_t n_scanned, cap_scanned;
 };
+
+// parquet_files.c: parquet.`path` by our own reader. `quoted`: the path as an SQL literal; `fields`: what the engine sees. *out stays NULL
+// where the engine's reader loses nothing.
+enum fz_code fz_parquet_files_open(struct fz_engine *engine, struct fz_duck *duck, const char *quoted,
+                                   const struct fz_field *fields, size_t n_fields, struct fz_parquet_files **out,
+                                   struct fz_err *err);
+void fz_parquet_files_unref(struct fz_parquet_files *files);
+const struct fz_field *fz_parquet_files_fields(const struct fz_parquet_files *files, const char *const **names,
+                                               size_t *n); // named c1 … cn; `names`: what they are called in the files
+enum fz_code fz_parquet_files_source(struct fz_parquet_files *files, int threads, struct fz_source **out,
+                                     struct fz_err *err); // takes a reference of its own
 
 // Rows made by the engine itself (SHOW, DESCRIBE, metadata tables).
 struct fz_rows {

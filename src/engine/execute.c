@@ -13,6 +13,10 @@ void fz_statement_free(struct fz_statement *s) {
     for (size_t i = 0; i < s->n_registered; i++) {
         fz_duck_unregister(s->engine->duck, s->registered[i]);
     }
+    for (size_t i = 0; i < s->n_files; i++) {
+        fz_parquet_files_unref(s->files[i]);
+    }
+    fz_free(s->files);
     for (size_t i = 0; i < s->n_metadata; i++) {
         fz_metadata_unref(s->metadata[i]);
     }

@@ -358,6 +358,38 @@ static enum fz_code partition_columns(struct fz_statement *s, const struct fz_en
     return FZ_OK;
 }
 
+// Where the engine's reader of Parquet would lose something, our own reads the files: `out` is then a table with a handle.
+static enum fz_code resolve_own_files(struct fz_statement *s, struct fz_duck *duck, const char *quoted,
+                                      const struct fz_field *fields, struct fz_sql_table *out, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_parquet_files *files = NULL;
+    FZ_TRY(fz_parquet_files_open(s->engine, duck, quoted, fields, out->n_fields, &files, err));
+    if (files == NULL) {
+        goto out;
+    }
+    FZ_TRY(fz_grow((void **)&s->files, &s->cap_files, s->n_files + 1, sizeof *s->files, err));
+    s->files[s->n_files++] = files;
+    struct fz_parquet_files *kept = files;
+    files = NULL;
+    const char *const *names;
+    struct fz_engine_table *t = FZ_ARENA_NEW(&s->arena, struct fz_engine_table);
+    const struct fz_field *shown = fz_parquet_files_fields(kept, &names, &out->n_fields);
+    struct fz_field *named = fz_arena_memdup(&s->arena, shown, out->n_fields * sizeof *named);
+    if (t == NULL || named == NULL) {
+        rc = fz_fail_nomem(err, sizeof *t);
+        goto out;
+    }
+    for (size_t i = 0; i < out->n_fields; i++) {
+        named[i].name = names[i];
+    }
+    *t = (struct fz_engine_table){.kind = FZ_TABLE_FILES, .snapshot_id = -1, .files = kept};
+    out->handle = t;
+    out->fields = named;
+out:
+    fz_parquet_files_unref(files);
+    return rc;
+}
+
 static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel *rel, struct fz_sql_table *out,
                                  struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -418,7 +450,15 @@ static enum fz_code resolve_file(struct fz_statement *s, const struct fz_ast_rel
     }
     out->fields = fields;
     out->name = fz_arena_printf(&s->arena, "%s.`%s`", format, path);
-    out->duck_relation = fz_arena_strdup(&s->arena, sql.ptr);
+    if (fz_strcasecmp(format, "parquet") == 0) {
+        const char *quoted = fz_arena_strndup(&s->arena, sql.ptr + 13, sql.len - 14); // of read_parquet('…')
+        if (quoted == NULL) {
+            rc = fz_fail_nomem(err, sql.len);
+            goto out;
+        }
+        FZ_TRY(resolve_own_files(s, duck, quoted, fields, out, err));
+    }
+    out->duck_relation = out->handle == NULL ? fz_arena_strdup(&s->arena, sql.ptr) : NULL;
 out:
     fz_buf_dispose(&sql);
     return rc;

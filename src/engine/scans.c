@@ -82,7 +82,7 @@ enum fz_code fz_statement_explain_scans(struct fz_statement *s, struct fz_sql_sc
     struct fz_scan_plan *plan = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct fz_engine_table *t = scans[i]->table.handle;
-        if (scans[i]->table.duck_relation != NULL || t->kind == FZ_TABLE_METADATA) {
+        if (scans[i]->table.duck_relation != NULL || t->kind != FZ_TABLE_DATA) {
             continue;
         }
         struct fz_scan_counters c;
@@ -149,6 +149,7 @@ enum fz_code fz_statement_open_scans(struct fz_statement *s, struct fz_sql_scan 
         }
         FZ_TRY(fz_grow((void **)&s->registered, &s->cap_registered, s->n_registered + 1, sizeof *s->registered, err));
         FZ_TRY(t->kind == FZ_TABLE_METADATA ? open_metadata(s, t, &source, err)
+               : t->kind == FZ_TABLE_FILES  ? fz_parquet_files_source(t->files, fz_machine_cores(), &source, err)
                                             : open_data(s, scans[i], t, &plan, &source, err));
         FZ_TRY(fz_duck_register(duck, source, &scans[i]->registered_id, err));
         s->registered[s->n_registered++] = scans[i]->registered_id;

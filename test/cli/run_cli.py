@@ -456,6 +456,26 @@ def nanoseconds_are_rounded_down():
     equal(rows(f"SELECT n, l, s FROM parquet.`{path}`"),
           [(before, [before], {"x": before}), (second, [None], {"x": before}), ("1970-01-01 00:00:00", [], {"x": None}), (None, None, None)])
 
+@test
+def nanoseconds_with_a_zone_are_rounded_down():  # as arithmetic has it; Spark refuses such files
+    path = os.path.join(DATA, "parquet", "nanos_zone.parquet")
+    times = ["1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999998", "1969-12-31 23:59:59.999998", "1970-01-01 00:00:00", "1970-01-01 00:00:00",
+             "1970-01-01 00:00:00.000001", "1969-12-31 23:59:59.999999", None]  # of -1, -1001, -1999, 0, 1, 1999, -1000 ns
+    equal(rows(f"SELECT i, z, n, l FROM parquet.`{path}`"), [(i, t, t, [t]) for i, t in enumerate(times)])
+    equal(rows(f"SELECT i FROM parquet.`{path}` WHERE z < TIMESTAMP '1969-12-31 23:59:59.999999'"), [(1,), (2,)])
+    equal(rows(f"SELECT count(*), count(z) FROM parquet.`{os.path.dirname(path)}/nanos_z*.parquet`"), [(8, 7)])
+
+@test
+def variants_of_files():  # written by Spark 4.1 (make_variant_sources.py), which reads them so
+    folder = os.path.join(DATA, "parquet", "variant_sources")
+    plain, shredded = f"parquet.`{folder}/plain.parquet`", f"parquet.`{folder}/shredded.parquet`"
+    equal(rows(f"SELECT to_json(v), to_json(s.v), to_json(l), v:a::int, schema_of_variant(v) FROM {plain} ORDER BY id"),
+          [(f'{{"a":{i},"b":["x",1.5]}}', str(i), "[[1]]", i, "OBJECT<a: BIGINT, b: ARRAY<VARIANT>>") for i in range(3)])
+    equal(rows(f"SELECT to_json(v), v:a::int FROM {shredded} ORDER BY id"), [(f'{{"a":{i},"b":["x",1.5],"c":null}}', i) for i in range(3)])
+    equal(rows(f"SELECT p.id, s.v:c IS NULL FROM {plain} p JOIN {shredded} s ON p.v:a::int = s.v:a::int WHERE s.v:a::int > 0 ORDER BY 1"), [(1, False), (2, False)])
+    equal(rows(f"SELECT count(*) FROM parquet.`{folder}`"), [(6,)])
+    equal(rows(f"SELECT id, typeof(v) FROM parquet.`{folder}/*.parquet` ORDER BY id LIMIT 1"), [(0, "variant")])
+
 # ---- running
 
 failed = passed = skipped = 0

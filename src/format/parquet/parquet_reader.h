@@ -21,6 +21,8 @@ bool fz_parquet_file_has_ids(const struct fz_parquet_file *file); // any field i
 // The file's own schema as an Iceberg struct type (for files without a table): ids as in the file, else assigned from 1 in
 // pre-order. Lives as long as the file.
 const struct fz_type *fz_parquet_file_schema(const struct fz_parquet_file *file);
+// The same with VARIANT where a group is annotated as one; types that differ from the file's own are in `arena`. NULL: no memory.
+const struct fz_type *fz_parquet_file_logical_schema(const struct fz_parquet_file *file, struct fz_arena *arena);
 // Statistics of a column of a row group as values of `type` (promoted where the file's type is narrower); false when there are none.
 struct fz_parquet_stats {
     bool has_min_max;

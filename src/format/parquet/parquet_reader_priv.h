@@ -32,6 +32,7 @@ struct fz_pqr_node {
     const struct fz_pq_schema_element *element; // leaf
     size_t leaf; // index of the column chunk (leaf), of the first leaf below (others); SIZE_MAX: no leaf below
     int max_def, max_rep; // leaf
+    bool is_variant; // a group that says it is one
 };
 
 struct fz_parquet_file {

@@ -247,6 +247,7 @@ static enum fz_code build(struct builder *b, const struct raw *r, int def, int r
         rc = finish_nested(b, out);
         goto out;
     }
+    out->is_variant = r->element->logical == FZ_PQ_LOGICAL_VARIANT;
     rc = build_struct(b, r, def, rep, out);
 out:
     return rc;
@@ -319,4 +320,30 @@ const struct fz_pqr_node *fz_pqr_child_by_name(const struct fz_pqr_node *node, c
         }
     }
     return NULL;
+}
+
+static const struct fz_type *logical_type(struct fz_arena *arena, const struct fz_pqr_node *node) {
+    if (node->is_variant && fz_pqr_is_variant(node)) {
+        return fz_type_primitive(FZ_TYPE_VARIANT);
+    }
+    bool differs = false;
+    struct fz_type *copy = fz_arena_memdup(arena, node->type, sizeof *copy);
+    struct fz_field *fields = fz_arena_array(arena, node->n_children + 1, sizeof *fields);
+    if (copy == NULL || fields == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < node->n_children && i < node->type->n_fields; i++) {
+        fields[i] = node->type->fields[i];
+        fields[i].type = logical_type(arena, &node->children[i]);
+        if (fields[i].type == NULL) {
+            return NULL;
+        }
+        differs |= fields[i].type != node->type->fields[i].type;
+    }
+    copy->fields = fields;
+    return differs ? copy : node->type;
+}
+
+const struct fz_type *fz_parquet_file_logical_schema(const struct fz_parquet_file *file, struct fz_arena *arena) {
+    return logical_type(arena, &file->root);
 }

@@ -124,5 +124,8 @@ for k, (values, kw) in enumerate([
 
 # Nanoseconds around 1970, which become microseconds by rounding down (test/cli).
 ns = pa.timestamp("ns")
+zone = [-1, -1001, -1999, 0, 1, 1999, -1000, None]
+write("nanos_zone", pa.table({"i": list(range(8)), "z": pa.array(zone, pa.timestamp("ns", tz="UTC")), "n": pa.array(zone, ns),
+                              "l": pa.array([[v] for v in zone], pa.list_(pa.timestamp("ns", tz="UTC")))}))
 write("nanos", pa.table({"n": pa.array([-1, -1001, 1, None], ns), "l": pa.array([[-1], [None], [], None], pa.list_(ns)),
                          "s": pa.array([{"x": -1000}, {"x": -999}, {"x": None}, None], pa.struct([("x", ns)]))}))
