@@ -190,8 +190,13 @@ static enum fz_code write_position_files(struct fz_change *c, size_t *ixs, size_
     enum fz_code rc = FZ_OK;
     struct fz_file_options options;
     FZ_TRY(fz_file_options_for_deletes(c->metadata, &c->arena, &options, err));
-    bool by_file =
-        fz_strcasecmp(fz_metadata_property(c->metadata, "write.delete.granularity", "file"), "partition") != 0;
+    const char *granularity = fz_metadata_property(c->metadata, "write.delete.granularity", "file");
+    bool by_file = fz_strcasecmp(granularity, "file") == 0;
+    if (!by_file && fz_strcasecmp(granularity, "partition") != 0) {
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "table property write.delete.granularity is '%s'; it must be file or partition", granularity);
+        goto out;
+    }
     int number = 1;
     for (size_t i = 0; i < n;) {
         size_t end = i + 1;

@@ -28,6 +28,16 @@ static const char *parquet_property(const struct fz_metadata *m, bool deletes, c
     return value != NULL ? value : fz_metadata_property(m, full, fallback);
 }
 
+static enum fz_code number(const struct fz_metadata *m, const char *key, int64_t fallback, int64_t *out,
+                           struct fz_err *err) {
+    const char *text = fz_metadata_property(m, key, NULL);
+    *out = fallback;
+    if (text != NULL && (!fz_parse_i64(fz_str_of(text), out) || *out <= 0)) {
+        return fz_fail(err, FZ_INVALID_ARG, "table property %s is '%s'; it must be a positive number", key, text);
+    }
+    return FZ_OK;
+}
+
 static enum fz_code parquet_number(const struct fz_metadata *m, bool deletes, const char *key, int64_t fallback,
                                    int64_t *out, struct fz_err *err) {
     const char *text = parquet_property(m, deletes, key, NULL);
@@ -93,7 +103,14 @@ static enum fz_code common(const struct fz_metadata *m, bool deletes, struct fz_
     out->parquet.codec = CODECS[c].codec;
     int64_t level;
     const char *level_text = parquet_property(m, deletes, "compression-level", NULL);
-    out->parquet.level = level_text != NULL && fz_parse_i64(fz_str_of(level_text), &level) ? (int)level : -1;
+    out->parquet.level = -1;
+    if (level_text != NULL) {
+        if (!fz_parse_i64(fz_str_of(level_text), &level) || level < INT16_MIN || level > INT16_MAX) {
+            return fz_fail(err, FZ_INVALID_ARG,
+                           "table property write.parquet.compression-level is '%s'; it must be a number", level_text);
+        }
+        out->parquet.level = (int)level;
+    }
     FZ_TRY(encodings(m, &out->parquet.encodings, err));
     FZ_TRY(parquet_number(m, deletes, "row-group-size-bytes", 134217728, &out->parquet.row_group_size_bytes, err));
     FZ_TRY(parquet_number(m, deletes, "page-size-bytes", 1048576, &out->parquet.page_size_bytes, err));
@@ -187,9 +204,12 @@ enum fz_code fz_file_options_for_data(const struct fz_metadata *m, const struct 
     enum fz_code rc = FZ_OK;
     struct leaves leaves = {.arena = arena, .schema = schema};
     FZ_TRY(common(m, false, arena, out, err));
-    out->target_file_size_bytes = fz_metadata_property_i64(m, "write.target-file-size-bytes", 536870912);
-    if (out->target_file_size_bytes <= 0) {
-        rc = fz_fail(err, FZ_INVALID_ARG, "table property write.target-file-size-bytes must be a positive number");
+    FZ_TRY(number(m, "write.target-file-size-bytes", 536870912, &out->target_file_size_bytes, err));
+    const char *distribution = fz_metadata_property(m, "write.distribution-mode", "none");
+    if (fz_strcasecmp(distribution, "none") != 0 && fz_strcasecmp(distribution, "hash") != 0 &&
+        fz_strcasecmp(distribution, "range") != 0) {
+        rc = fz_fail(err, FZ_INVALID_ARG,
+                     "table property write.distribution-mode is '%s'; it must be none, hash or range", distribution);
         goto out;
     }
     enum fz_metrics_mode fallback = FZ_METRICS_TRUNCATE;
@@ -239,7 +259,7 @@ enum fz_code fz_file_options_for_deletes(const struct fz_metadata *m, struct fz_
                                          struct fz_file_options *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     FZ_TRY(common(m, true, arena, out, err));
-    out->target_file_size_bytes = fz_metadata_property_i64(m, "write.delete.target-file-size-bytes", 67108864);
+    FZ_TRY(number(m, "write.delete.target-file-size-bytes", 67108864, &out->target_file_size_bytes, err));
     out->parquet.default_metrics = FZ_METRICS_FULL;
 out:
     return rc;

@@ -63,6 +63,8 @@ static const struct text_row text_rows[] = {
     {"Out of Range", "SUM is out of range", NULL, "ARITHMETIC_OVERFLOW", FZ_CONSTRAINT},
     {"Out of Range", NULL, "out of range", "ARITHMETIC_OVERFLOW", FZ_CONSTRAINT},
     {"Divide by Zero", NULL, NULL, "DIVIDE_BY_ZERO", FZ_CONSTRAINT},
+    {"Conversion", "Type INT128", "type INT64", "ARITHMETIC_OVERFLOW",
+     FZ_CONSTRAINT}, // sums are wider than their result
     {"Conversion", "Type ", "can't be cast", "CAST_OVERFLOW", FZ_CONSTRAINT},
     {"Conversion", "Failed to cast decimal value", NULL, "CAST_OVERFLOW", FZ_CONSTRAINT},
     {"Conversion", "Casting value", "to type DECIMAL", "NUMERIC_VALUE_OUT_OF_RANGE", FZ_CONSTRAINT},
@@ -73,6 +75,7 @@ static const struct text_row text_rows[] = {
     {"Invalid Input", "Could not parse string", "according to format specifier", "CANNOT_PARSE_TIMESTAMP",
      FZ_CONSTRAINT},
     {"Invalid Input", "More than one row returned by a subquery", NULL, "SCALAR_SUBQUERY_TOO_MANY_ROWS", FZ_CONSTRAINT},
+    {"Binder", "interval cannot be 0", NULL, "FAILED_FUNCTION_CALL", FZ_INVALID_ARG},
     {"Syntax", "Like pattern must not end with escape character", NULL, "INVALID_FORMAT.ESC_AT_THE_END", FZ_CONSTRAINT},
     {"IO", "No files found that match", NULL, "PATH_NOT_FOUND", FZ_NOT_FOUND},
 };
@@ -98,6 +101,25 @@ static const struct {
      "the ON condition matched a row of the target with more than one row of the source"},
     {"NOT_NULL_ASSERT_VIOLATION", "NULL cannot be written to a column that is NOT NULL"},
     {"SCALAR_SUBQUERY_TOO_MANY_ROWS", "a subquery used as a value returned more than one row"},
+    {"CANNOT_PARSE_TIMESTAMP",
+     "a text is no date or time of the pattern; the try_ function of the same name gives NULL instead"},
+    {"CANNOT_DECODE_URL", "a text is not URL-encoded; try_url_decode gives NULL instead"},
+    {"CONVERSION_INVALID_INPUT", "a text is not of the wanted encoding; the try_ function gives NULL instead"},
+    {"DATETIME_FIELD_OUT_OF_BOUNDS", "a part of a date or time is out of its range, such as month 13"},
+    {"DUPLICATED_MAP_KEY", "a map would have a key twice"},
+    {"ILLEGAL_DAY_OF_WEEK", "a text is no day of the week, such as MON or Monday"},
+    {"INTERVAL_DIVIDED_BY_ZERO", "an interval is divided by zero"},
+    {"INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+     "element_at: an index is out of the bounds of its array; try_element_at gives NULL instead"},
+    {"INVALID_FORMAT.MISMATCH_INPUT", "a text does not have the wanted format; try_to_number gives NULL instead"},
+    {"INVALID_INDEX_OF_ZERO", "an array index is 0; the first element has the index 1"},
+    {"INVALID_PARAMETER_VALUE.PATTERN", "a pattern is not a regular expression"},
+    {"INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX", "the regular expression has fewer groups than the index asks for"},
+    {"INVALID_TIMEZONE", "a text is no time zone; names are like Europe/Berlin, offsets like +02:00"},
+    {"NULL_MAP_KEY", "NULL cannot be the key of a map"},
+    {"NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
+     "a number does not fit the decimal type; try_cast gives NULL instead"},
+    {"SEQUENCE_WRONG_STEP", "sequence: the step must lead from the start towards the end and not be 0"},
 };
 
 // "COND" or "COND: text"; condition names are upper case with digits, underscores and dots.
@@ -147,7 +169,8 @@ void fz_duck_map_message(const char *exception_type, const char *message, struct
         if (strcmp(row->exception_type, exception_type) == 0 &&
             (!row->start || strncasecmp(message, row->start, strlen(row->start)) == 0) &&
             (!row->inside || strcasestr(message, row->inside))) {
-            fz_fail_cond(err, row->code, row->condition, "%s", message);
+            bool hints = strcmp(row->condition, "SCALAR_SUBQUERY_TOO_MANY_ROWS") == 0; // at settings that are not ours
+            fz_fail_cond(err, row->code, row->condition, "%s", hints ? condition_text(row->condition) : message);
             err->flags |= FZ_ERR_USER_FAULT;
             return;
         }

@@ -566,6 +566,15 @@ ZONED(k_ntz_to_ts, 1, fz_zone_to_utc(zone, us))
 ZONED(k_from_utc, 1, us + fz_zone_offset_us(zone, us))
 ZONED(k_to_utc, 1, fz_zone_to_utc(zone, us))
 
+// The hour or day (`unit` microseconds) of the session's clock in which `us` lies. Where the clock is set back an hour comes twice: it
+// stays the one of `us`, as in Java, while ICU takes the later one.
+static int64_t clock_start(const struct fz_zone *zone, int64_t us, int64_t unit) {
+    int64_t offset = fz_zone_offset_us(zone, us), past = (us + offset) % unit;
+    int64_t start = us - past - (past < 0 ? unit : 0);
+    return fz_zone_offset_us(zone, start) == offset ? start : fz_zone_to_utc(zone, start + offset);
+}
+ZONED(k_trunc_clock, 1, clock_start(zone, us, ((const int64_t *)args[2].data)[i]))
+
 FZ_KERNEL_RUN(k_convert_zone) { // (from, to, local time)
     FZ_KERNEL_UNUSED;
     EACH(i) {
@@ -581,17 +590,30 @@ FZ_KERNEL_RUN(k_convert_zone) { // (from, to, local time)
 }
 
 // ---- arithmetic ----
-FZ_KERNEL_RUN(k_months_between) {
+// Seconds since midnight of the session's clock: what has passed, which a day of a clock change has an hour more or less of.
+static double seconds_of_day(const struct fz_zone *zone, int64_t us, int64_t local_us) {
+    const int64_t day = 86400000000;
+    int64_t past = local_us % day, midnight = local_us - past - (past < 0 ? day : 0);
+    return (double)((us - fz_zone_to_utc(zone, midnight)) / 1000000);
+}
+FZ_KERNEL_RUN(k_months_between) { // (time, time, whether to round, zone)
     FZ_KERNEL_UNUSED;
     EACH(i) {
-        struct clock a = clock_of(((const int64_t *)args[0].data)[i]), b = clock_of(((const int64_t *)args[1].data)[i]);
+        const struct fz_zone *zone = fz_zone_find(fz_col_str(&args[3], i));
+        if (zone == NULL) {
+            fz_column_set_null(out, i);
+            continue;
+        }
+        int64_t us_a = ((const int64_t *)args[0].data)[i], us_b = ((const int64_t *)args[1].data)[i];
+        int64_t local_a = us_a + fz_zone_offset_us(zone, us_a), local_b = us_b + fz_zone_offset_us(zone, us_b);
+        struct clock a = clock_of(local_a), b = clock_of(local_b);
         double n = (double)((a.year - b.year) * 12 + (a.month - b.month)), *r = &((double *)out->data)[i];
         if (a.day == b.day || (last_day(a.year, a.month, a.day) && last_day(b.year, b.month, b.day))) {
             *r = n;
             continue;
         }
-        double sa = a.day * 86400.0 + a.hour * 3600 + a.minute * 60 + a.second,
-               sb = b.day * 86400.0 + b.hour * 3600 + b.minute * 60 + b.second;
+        double sa = a.day * 86400.0 + seconds_of_day(zone, us_a, local_a),
+               sb = b.day * 86400.0 + seconds_of_day(zone, us_b, local_b);
         *r = n + (sa - sb) / (31 * 86400.0);
         if (((const uint8_t *)args[2].data)[i]) {
             *r = round(*r * 1e8) / 1e8;
@@ -733,7 +755,8 @@ const struct fz_kernel_row fz_kernels_time[] = {
     {"fz_from_utc", "Ts", "T", true, k_from_utc},
     {"fz_to_utc", "Ts", "T", true, k_to_utc},
     {"fz_convert_zone", "ssN", "N", true, k_convert_zone},
-    {"fz_months_between", "NNb", "d", true, k_months_between},
+    {"fz_months_between", "TTbs", "d", true, k_months_between},
+    {"fz_trunc_clock", "Tsl", "T", true, k_trunc_clock},
     {"fz_month_diff", "NN", "l", true, k_month_diff},
     {"fz_next_day", "Ds", "D", true, k_next_day},
     {"fz_make_date", "iii", "D", true, k_make_date},

@@ -144,7 +144,12 @@ static enum fz_code bind_trunc(struct special *c) { // trunc(date, unit), date_t
         return done(c, fz_bind_null(c->b, date ? DATE : TIMESTAMP));
     }
     const struct fz_expr *args[2] = {c->args[at], fz_bind_text(c->b, unit)};
-    return done(c, fz_bind_internal(c->b, date ? "op.trunc_date" : "op.date_trunc", date ? DATE : TIMESTAMP, args, 2));
+    const char *fn = date                                      ? "op.trunc_date"
+                     : is_one(unit, "hour")                    ? "op.trunc_hour"
+                     : is_one(unit, "day")                     ? "op.trunc_day"
+                     : is_one(unit, "year quarter month week") ? "op.trunc_days"
+                                                               : "op.date_trunc";
+    return done(c, fz_bind_internal(c->b, fn, date ? DATE : TIMESTAMP, args, 2));
 }
 
 static enum fz_code bind_extract(struct special *c) {

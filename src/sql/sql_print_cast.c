@@ -429,8 +429,9 @@ static enum fz_code nested_cast(struct fz_buf *out, struct fz_str x, const struc
     return FZ_OK;
 }
 
-static void with_error(struct fz_buf *out, const struct form *f, struct fz_str x, const struct fz_type *to,
-                       const char *condition) {
+static void with_error(struct fz_buf *out, const struct form *f, struct fz_str x, const struct fz_type *from,
+                       const struct fz_type *to, enum fz_cast_mode mode) {
+    const char *condition = mode == FZ_CAST_STORE ? "CAST_OVERFLOW_IN_TABLE_INSERT" : f->condition;
     fz_buf_puts(out, "coalesce(");
     fz_buf_append(out, f->text.ptr, f->text.len);
     fz_buf_puts(out, ", CASE WHEN ");
@@ -440,7 +441,15 @@ static void with_error(struct fz_buf *out, const struct form *f, struct fz_str x
         fz_buf_append(out, x.ptr, x.len);
         fz_buf_puts(out, ") THEN 'NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION' ELSE 'CAST_INVALID_INPUT' END)::");
     } else {
-        fz_buf_printf(out, " IS NOT NULL THEN error('%s')::", condition);
+        fz_buf_printf(out, " IS NOT NULL THEN error('%s", condition);
+        if (mode == FZ_CAST_STORE) {
+            fz_buf_puts(out, ": a value of type ");
+            fz_type_print_sql(out, from);
+            fz_buf_puts(out, " does not fit its column of type ");
+            fz_type_print_sql(out, to);
+            fz_buf_puts(out, "; try_cast gives NULL instead");
+        }
+        fz_buf_puts(out, "')::");
     }
     type(out, to);
     fz_buf_puts(out, " END)");
@@ -480,7 +489,7 @@ static enum fz_code atomic_cast(struct fz_buf *out, struct fz_str x, const struc
         if (f.condition == NULL || mode == FZ_CAST_TRY || (f.native && mode == FZ_CAST_ANSI)) {
             fz_buf_append(out, f.text.ptr, f.text.len);
         } else {
-            with_error(out, &f, x, to, mode == FZ_CAST_STORE ? "CAST_OVERFLOW_IN_TABLE_INSERT" : f.condition);
+            with_error(out, &f, x, from, to, mode);
         }
     }
     fz_buf_puts(out, bound ? "), 1)" : "");

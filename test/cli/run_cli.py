@@ -285,6 +285,30 @@ def damaged_files_are_errors():
     open("frazil-warehouse/catalog.db", "w").write("junk" * 1000)
     has(sql("SELECT * FROM db.k", status=1), "[CORRUPT]", "catalog.db")
 
+@test
+def values_that_cannot_be_computed_say_what_and_what_to_do():
+    sql("CREATE TABLE db.t (n INT, d DECIMAL(9,9))")
+    for text, *parts in (("INSERT INTO db.t SELECT 5000000000L, 0", "[CAST_OVERFLOW_IN_TABLE_INSERT]", "bigint", "its column of type int"),
+                         ("UPDATE db.t SET d = 0.9999999995; INSERT INTO db.t SELECT 1, 0.9999999995", "[CAST_OVERFLOW_IN_TABLE_INSERT]", "decimal(10,10)", "decimal(9,9)"),
+                         ("SELECT element_at(array(1), 5)", "[INVALID_ARRAY_INDEX_IN_ELEMENT_AT]", "try_element_at"), ("SELECT make_date(2024, 13, 1)", "month 13"),
+                         ("SELECT to_timestamp('2024-13-13', 'yyyy-MM-dd')", "[CANNOT_PARSE_TIMESTAMP]", "try_"), ("SELECT from_utc_timestamp(current_timestamp(), 'x')", "Europe/Berlin"),
+                         ("SELECT * FROM range(0, 5, 1 - 1)", "[FAILED_FUNCTION_CALL]"), ("SELECT sum(col1) FROM VALUES (9223372036854775807L), (1L)", "[ARITHMETIC_OVERFLOW]")):
+        err = sql(text, status=1)
+        has(err, *parts)
+        assert "raised this condition" not in err and "[BUG]" not in err, err
+    err = sql("SELECT (SELECT col1 FROM VALUES (1), (2))", status=1)
+    has(err, "[SCALAR_SUBQUERY_TOO_MANY_ROWS]", "more than one row")
+    assert "SET " not in err, err
+
+@test
+def properties_with_unknown_values_are_refused_when_they_would_be_used():  # as by Iceberg 1.12
+    for i, (key, value) in enumerate((("write.target-file-size-bytes", "abc"), ("write.distribution-mode", "bogus"), ("write.parquet.compression-level", "high"), ("write.parquet.row-group-size-bytes", "-5"))):
+        sql(f"CREATE TABLE db.t{i} (id INT) TBLPROPERTIES ('{key}'='{value}')")
+        has(sql(f"INSERT INTO db.t{i} VALUES (1)", status=1), "[INVALID_ARG]", key, value)
+    sql("CREATE TABLE db.g (id INT) TBLPROPERTIES ('write.delete.granularity'='bogus', 'write.merge.mode'='merge-on-read'); INSERT INTO db.g VALUES (1), (2)")
+    has(sql("MERGE INTO db.g USING (SELECT 1 AS id) s ON g.id = s.id WHEN MATCHED THEN DELETE", status=1), "write.delete.granularity", "file or partition")
+    equal(sql("SELECT count(*) FROM db.g", "--format", "csv", "--no-header"), "2\n")
+
 # ---- interruption and other processes
 
 @test
