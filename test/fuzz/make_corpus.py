@@ -38,6 +38,8 @@ CREATE TABLE v3 (id INT, s STRING) USING iceberg TBLPROPERTIES ('format-version'
 INSERT INTO v3 SELECT CAST(id AS INT), concat('text ', id % 7) FROM range(3000);
 DELETE FROM v3 WHERE id % 3 = 0;
 UPDATE v3 SET s = 'new' WHERE id BETWEEN 1000 AND 1100;
+CALL system.compute_table_stats(table => 'a');
+CALL system.compute_table_stats(table => 'v3');
 """
 with tempfile.TemporaryDirectory() as work:
     subprocess.run([frazil, "sql", "-S"], input=SQL, text=True, cwd=work, check=True, env={**os.environ, "HOME": work})
@@ -53,13 +55,25 @@ with tempfile.TemporaryDirectory() as work:
             put("manifest", b"\x01" + read(f)); put("avro", read(f))
         elif name.endswith(".avro"):
             put("manifest", b"\x00" + read(f)); put("manifest", b"\x02" + read(f)); put("avro", read(f))
-        elif name.endswith(".puffin"):
+        elif name.endswith((".puffin", ".stats")):
             data = read(f)
             put("puffin", data)
             size = struct.unpack("<i", data[-12:-8])[0]
             for blob in json.loads(data[-12 - size:-12])["blobs"]:
                 bits = data[blob["offset"]:blob["offset"] + blob["length"]]
+                if blob["type"] == "apache-datasketches-theta-v1":
+                    put("theta", bits)
+                    continue
                 put("positions", b"\x00" + bits); put("positions", b"\x01" + bits[8:-4])
+
+# Theta sketches as others write them: empty, one value, exact and estimating, ordered or not. (longs, version, family, lg, seed hash, flags)
+def sketch(longs, flags, hashes, theta=1 << 63, head=b""):
+    rest = b"" if longs < 2 else struct.pack("<If", len(hashes), 1.0)
+    rest += struct.pack("<Q", theta) if longs == 3 else b""
+    return bytes([longs, 3, 3, 0, 0, flags]) + b"\xcc\x93" + rest + b"".join(struct.pack("<Q", h) for h in hashes)
+for data in (sketch(1, 0x1e, []), sketch(1, 0x3a, [0x123456789abcdef]), sketch(2, 0x1a, [5, 7, 1 << 60]), sketch(2, 0x0a, [1 << 60, 5]),
+             sketch(3, 0x1a, [1, 2, 3], 1 << 40), sketch(3, 0x1e, [], 1 << 62), sketch(2, 0x1a, list(range(1, 400)))):
+    put("theta", data)
 
 # Column chunks with their pages.
 import pyarrow.parquet as pq

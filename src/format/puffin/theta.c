@@ -240,7 +240,7 @@ enum fz_code fz_theta_describe(const void *data, size_t len, struct fz_theta_inf
         memcpy(&theta, p + 16, 8);
     }
     if (theta == 0 || theta > THETA_ONE || n != (len - longs * 8) / 8 || (len - longs * 8) % 8 != 0 ||
-        (longs == 1 && n > 1)) {
+        (longs == 1 && n > 1) || (out->empty && n > 0)) {
         return fz_fail(err, FZ_CORRUPT, "a theta sketch does not hold the %zu hashes that it announces", n);
     }
     out->retained = (uint32_t)n;

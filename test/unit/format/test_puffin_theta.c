@@ -124,7 +124,8 @@ static void damage(void **state) {
                          "03030300001acc9300000000000000000000000000000000",
                          "03030300001acc930000000000000000ffffffffffffffff",
                          "01030300001acc9315f97dcbbd86a10515f97dcbbd86a105",
-                         "01030300001acc9315f97dcbbd86a1"};
+                         "01030300001acc9315f97dcbbd86a1",
+                         "02030300001ecc93010000000000803f15f97dcbbd86a105"}; // empty, with a hash
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct fz_buf bytes = {0};
         struct fz_err err = FZ_ERR_INIT;
