@@ -14,6 +14,7 @@ struct fz_engine_view { // a temporary view: its query's text, parsed again at e
 struct fz_engine {
     struct fz_log log;
     struct fz_map settings; // key -> char * (owned)
+    struct fz_map initial; // the settings the session was opened with, which RESET brings back
     struct fz_store *store;
     struct fz_cancel cancel;
     struct fz_budget budget;
@@ -43,6 +44,8 @@ struct fz_engine_table {
     bool wap_conflict; // both kinds of write-audit-publish are asked for: may not be written to
     const char *metadata_table; // "snapshots"
     bool time_travel; // a snapshot, tag or time: may not be written to
+    bool appended; // only what appends after this snapshot have added, which is an ancestor
+    int64_t after_snapshot_id;
     struct fz_parquet_files *files; // parquet.`path`; released with the statement
 };
 
@@ -137,6 +140,11 @@ struct fz_engine_view *fz_engine_named_view(struct fz_engine *e,
 // The value of an expression without columns, cast to `type` (ANSI); its bytes live as long as the statement.
 enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type,
                                    struct fz_value *out, struct fz_err *err);
+
+// time_travel.c: reading at a branch or tag; at what AS OF and the read options (WITH) of a relation say.
+enum fz_code fz_engine_use_ref(struct fz_engine_table *table, const char *ref_name, bool want_tag, struct fz_err *err);
+enum fz_code fz_engine_travel(struct fz_statement *s, struct fz_engine_table *table, const struct fz_ast_rel *rel,
+                              struct fz_err *err);
 
 // metadata_tables.c
 bool fz_is_metadata_table(const char *name);

@@ -200,12 +200,52 @@ out:
     return rc;
 }
 
+// INSERT INTO t WITH (…): the write options that decide where rows go and what the snapshot says; all others only say how Spark is to
+// write.
+static enum fz_code apply_write_options(struct fz_statement *s, struct fz_bound_insert *bound,
+                                        struct fz_change_target *target, struct fz_err *err) {
+    for (size_t i = 0; i < s->ast->n_properties; i++) {
+        const char *key = s->ast->properties[i].key, *value = s->ast->properties[i].value;
+        if (fz_strcasecmp(key, "branch") == 0) {
+            if (target->branch != NULL && strcmp(target->branch, value) != 0) {
+                return fz_fail(err, FZ_INVALID_ARG,
+                               "the write option branch is %s, but the table is written to at branch %s", value,
+                               target->branch);
+            }
+            target->branch = value;
+        } else if (fz_strcasecmp(key, "overwrite-mode") == 0) {
+            bound->dynamic =
+                bound->overwrite && bound->overwrite_filter == NULL && fz_strcasecmp(value, "dynamic") == 0;
+        }
+    }
+    return FZ_OK;
+}
+
+static enum fz_code summary_options(struct fz_statement *s, struct fz_change_context *context, struct fz_err *err) {
+    static const char prefix[] = "snapshot-property.";
+    size_t n = 0;
+    struct fz_property *extra = fz_arena_array(&s->arena, s->ast->n_properties + 1, sizeof *extra);
+    if (extra == NULL) {
+        return fz_fail_nomem(err, s->ast->n_properties * sizeof *extra);
+    }
+    for (size_t i = 0; s->ast->kind == FZ_STMT_INSERT && i < s->ast->n_properties; i++) {
+        const struct fz_property *p = &s->ast->properties[i];
+        if (strncasecmp(p->key, prefix, sizeof prefix - 1) == 0 && p->key[sizeof prefix - 1] != 0) {
+            extra[n++] = (struct fz_property){.key = p->key + sizeof prefix - 1, .value = p->value};
+        }
+    }
+    context->summary = extra;
+    context->n_summary = n;
+    return FZ_OK;
+}
+
 enum fz_code fz_execute_insert(struct fz_statement *s, const struct fz_bound_insert *bound,
                                const struct fz_change_target *target, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_change_stats stats;
     FZ_TRY(fz_statement_open_scans(s, bound->query->scans, bound->query->n_scans, err));
     struct fz_change_context context = fz_statement_change_context(s);
+    FZ_TRY(summary_options(s, &context, err));
     FZ_TRY(fz_change_insert(&context, bound, target, &stats, err));
     notice_write(s, "wrote", &stats);
 out:
@@ -224,6 +264,7 @@ static enum fz_code run_insert(struct fz_statement *s, struct fz_err *err) {
     const char *mode = fz_setting(s->engine, "spark.sql.sources.partitionOverwriteMode", "static");
     bound->dynamic = bound->overwrite && bound->overwrite_filter == NULL && fz_strcasecmp(mode, "dynamic") == 0;
     FZ_TRY(fz_statement_change_target(&bound->target, s->engine, &target, err));
+    FZ_TRY(apply_write_options(s, bound, &target, err));
     FZ_TRY(fz_execute_insert(s, bound, &target, err));
 out:
     return rc;

@@ -83,28 +83,6 @@ out:
     return rc;
 }
 
-static const struct fz_schema *schema_of_snapshot(const struct fz_metadata *m, const struct fz_snapshot *snapshot) {
-    const struct fz_schema *schema =
-        snapshot != NULL && snapshot->schema_id >= 0 ? fz_metadata_schema(m, snapshot->schema_id) : NULL;
-    return schema != NULL ? schema : fz_metadata_current_schema(m);
-}
-
-static enum fz_code use_ref(struct fz_engine_table *t, const char *ref_name, bool want_tag, struct fz_err *err) {
-    const struct fz_snapshot_ref *ref = fz_metadata_find_ref(t->metadata, ref_name);
-    if (ref == NULL || ref->is_tag != want_tag) {
-        return fz_fail_cond(err, FZ_NOT_FOUND, "", "table %s has no %s %s", t->name.name, want_tag ? "tag" : "branch",
-                            ref_name);
-    }
-    t->snapshot_id = ref->snapshot_id;
-    if (ref->is_tag) {
-        t->time_travel = true;
-        t->schema = schema_of_snapshot(t->metadata, fz_metadata_snapshot(t->metadata, ref->snapshot_id));
-    } else {
-        t->branch = ref->name;
-    }
-    return FZ_OK;
-}
-
 // Write-audit-publish, when the table allows it and its name says no branch: reads and writes go to the branch spark.wap.branch (reads
 // fall back to main until it exists), or writes are staged under spark.wap.id.
 static void use_wap(struct fz_engine *e, struct fz_engine_table *t) {
@@ -134,9 +112,9 @@ static enum fz_code load_with_suffix(struct fz_statement *s, const struct fz_ast
     const struct fz_snapshot *head = fz_metadata_current_snapshot(t->metadata);
     t->snapshot_id = head ? head->snapshot_id : -1;
     if (strncmp(suffix, "branch_", 7) == 0) {
-        FZ_TRY(use_ref(t, suffix + 7, false, err));
+        FZ_TRY(fz_engine_use_ref(t, suffix + 7, false, err));
     } else if (strncmp(suffix, "tag_", 4) == 0) {
-        FZ_TRY(use_ref(t, suffix + 4, true, err));
+        FZ_TRY(fz_engine_use_ref(t, suffix + 4, true, err));
     } else {
         t->kind = FZ_TABLE_METADATA;
         t->metadata_table = suffix;
@@ -254,60 +232,6 @@ enum fz_code fz_statement_constant(struct fz_statement *s, const struct fz_ast_e
     FZ_TRY(fz_duck_query_row(duck, sql.ptr, &field, 1, &s->arena, out, &found, err));
 out:
     fz_buf_dispose(&sql);
-    return rc;
-}
-
-// VERSION AS OF, TIMESTAMP AS OF.
-static enum fz_code constant(struct fz_statement *s, const struct fz_ast_expr *ast, const struct fz_type *type,
-                             struct fz_value *out, struct fz_err *err) {
-    enum fz_code rc = fz_statement_constant(s, ast, type, out, err);
-    return rc == FZ_OK && out->is_null ? fz_fail(err, FZ_INVALID_ARG, "the version or time to read at is NULL") : rc;
-}
-
-static enum fz_code travel_to_version(struct fz_statement *s, struct fz_engine_table *t,
-                                      const struct fz_ast_expr *version, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    struct fz_value v;
-    FZ_TRY(constant(s, version, fz_type_primitive(FZ_TYPE_STRING), &v, err));
-    char *text = fz_arena_strndup(&s->arena, v.u.bytes.ptr, v.u.bytes.len);
-    if (text == NULL) {
-        return fz_fail_nomem(err, v.u.bytes.len);
-    }
-    int64_t id;
-    const struct fz_snapshot *snapshot = fz_parse_i64(v.u.bytes, &id) ? fz_metadata_snapshot(t->metadata, id) : NULL;
-    const struct fz_snapshot_ref *ref = snapshot == NULL ? fz_metadata_find_ref(t->metadata, text) : NULL;
-    if (ref != NULL) {
-        return use_ref(t, text, ref->is_tag, err);
-    }
-    if (snapshot == NULL) {
-        return fz_fail(err, FZ_NOT_FOUND, "table %s has no snapshot, branch or tag %s", t->name.name, text);
-    }
-    t->snapshot_id = id;
-    t->schema = schema_of_snapshot(t->metadata, snapshot);
-    t->time_travel = true;
-out:
-    return rc;
-}
-
-static enum fz_code travel_to_time(struct fz_statement *s, struct fz_engine_table *t, const struct fz_ast_expr *time,
-                                   struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    struct fz_value v;
-    FZ_TRY(constant(s, time, fz_type_primitive(FZ_TYPE_TIMESTAMPTZ), &v, err));
-    int64_t at_ms = v.u.i64 / 1000, found = -1;
-    for (size_t i = 0; i < t->metadata->n_snapshot_log; i++) { // the log, not the parents: what main showed then
-        if (t->metadata->snapshot_log[i].timestamp_ms <= at_ms) {
-            found = t->metadata->snapshot_log[i].snapshot_id;
-        }
-    }
-    const struct fz_snapshot *snapshot = found < 0 ? NULL : fz_metadata_snapshot(t->metadata, found);
-    if (snapshot == NULL) {
-        return fz_fail(err, FZ_NOT_FOUND, "Cannot find a snapshot older than the time given in table %s", t->name.name);
-    }
-    t->snapshot_id = found;
-    t->schema = schema_of_snapshot(t->metadata, snapshot);
-    t->time_travel = true;
-out:
     return rc;
 }
 
@@ -470,11 +394,7 @@ static enum fz_code resolve_table(struct fz_statement *s, const struct fz_ast_re
     struct fz_engine_table *t;
     struct fz_buf name = {0};
     FZ_TRY(fz_engine_load_table(s, &rel->name, &t, err));
-    if (rel->version_as_of != NULL) {
-        FZ_TRY(travel_to_version(s, t, rel->version_as_of, err));
-    } else if (rel->timestamp_as_of != NULL) {
-        FZ_TRY(travel_to_time(s, t, rel->timestamp_as_of, err));
-    }
+    FZ_TRY(fz_engine_travel(s, t, rel, err));
     fz_buf_printf(&name, "%s.", t->catalog->name);
     fz_table_name_print(&name, &t->name);
     FZ_TRY(fz_buf_check(&name, err));

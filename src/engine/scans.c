@@ -34,6 +34,8 @@ static enum fz_code open_data(struct fz_statement *s, const struct fz_sql_scan *
         .store = s->engine->store,
         .metadata = t->metadata,
         .snapshot_id = t->snapshot_id,
+        .appended = t->appended,
+        .after_snapshot_id = t->after_snapshot_id,
         .schema = t->schema,
         .filter = scan->filter != NULL ? as_relation_zero(&s->arena, scan->filter, 0) : NULL,
         .cancel = &s->engine->cancel,

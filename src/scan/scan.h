@@ -48,6 +48,10 @@ struct fz_scan_options {
     const struct fz_expr *
         filter; // for pruning only; rows are not filtered by it. Borrowed: must live as long as sources over the plan are read
     struct fz_cancel *cancel;
+    // Only files that appends have added after the snapshot `after_snapshot_id` (-1: the first), up to snapshot_id. No deletes apply: rows
+    // that were appended are all there, whatever became of them.
+    bool appended;
+    int64_t after_snapshot_id;
 };
 enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_scan_plan **out, struct fz_err *err);
 struct fz_scan_plan *fz_scan_plan_ref(struct fz_scan_plan *plan);

@@ -64,6 +64,41 @@ static enum fz_code choose_manifests(struct fz_scan_plan_impl *impl, const struc
     return FZ_OK;
 }
 
+// There is room for it.
+static enum fz_code choose_file(struct fz_scan_plan *plan, const struct fz_expr *filter,
+                                const struct fz_manifest_entry *entry, struct fz_err *err) {
+    if (!fz_prune_file(filter, plan->metadata, &entry->file)) {
+        plan->files_skipped++;
+        plan->bytes_skipped += entry->file.file_size_in_bytes;
+        return FZ_OK;
+    }
+    if (plan->n_files >= INT32_MAX) {
+        return fz_fail(err, FZ_LIMIT, "the snapshot has more than %d data files", INT32_MAX);
+    }
+    plan->files[plan->n_files] = (struct fz_scan_file){.file_ix = (int32_t)plan->n_files, .entry = entry};
+    plan->n_files++;
+    plan->bytes_kept += entry->file.file_size_in_bytes;
+    plan->rows_kept += entry->file.record_count;
+    return FZ_OK;
+}
+
+static enum fz_code choose_appended(struct fz_scan_plan *plan, const struct fz_scan_options *options,
+                                    const struct fz_snapshot *end, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_manifest_entry **entries;
+    size_t n;
+    FZ_TRY(fz_scan_appended(options, end, &plan->arena, &entries, &n, err));
+    plan->files = fz_arena_array(&plan->arena, n + 1, sizeof *plan->files);
+    if (!plan->files) {
+        return fz_fail_nomem(err, n * sizeof *plan->files);
+    }
+    for (size_t i = 0; i < n; i++) {
+        FZ_TRY(choose_file(plan, options->filter, entries[i], err));
+    }
+out:
+    return rc;
+}
+
 // Data files that may matter become files of the plan; delete entries are collected.
 static enum fz_code choose_files(struct fz_scan_plan_impl *impl, const struct fz_expr *filter,
                                  const struct fz_scan_manifests *list, const struct fz_manifest_entry ***deletes,
@@ -91,17 +126,11 @@ static enum fz_code choose_files(struct fz_scan_plan_impl *impl, const struct fz
             }
             if (entry->file.content != FZ_CONTENT_DATA) {
                 found[(*n_deletes)++] = entry;
-            } else if (!fz_prune_file(filter, plan->metadata, &entry->file)) {
-                plan->files_skipped++;
-                plan->bytes_skipped += entry->file.file_size_in_bytes;
             } else {
-                if (plan->n_files >= INT32_MAX) {
-                    return fz_fail(err, FZ_LIMIT, "the snapshot has more than %d data files", INT32_MAX);
+                enum fz_code rc = choose_file(plan, filter, entry, err);
+                if (rc != FZ_OK) {
+                    return rc;
                 }
-                plan->files[plan->n_files] = (struct fz_scan_file){.file_ix = (int32_t)plan->n_files, .entry = entry};
-                plan->n_files++;
-                plan->bytes_kept += entry->file.file_size_in_bytes;
-                plan->rows_kept += entry->file.record_count;
             }
         }
     }
@@ -143,16 +172,13 @@ enum fz_code fz_scan_plan_of_files(struct fz_store *store, struct fz_metadata *m
     impl->base.snapshot_id = -1;
     impl->store = store;
     impl->base.files = fz_arena_array(&impl->base.arena, n + 1, sizeof *impl->base.files);
-    if (!impl->base.files || n >= INT32_MAX) {
+    if (!impl->base.files) {
         rc = fz_fail_nomem(err, n * sizeof *impl->base.files);
         goto out;
     }
     for (size_t i = 0; i < n; i++) {
-        impl->base.files[i] = (struct fz_scan_file){.file_ix = (int32_t)i, .entry = entries[i]};
-        impl->base.bytes_kept += entries[i]->file.file_size_in_bytes;
-        impl->base.rows_kept += entries[i]->file.record_count;
+        FZ_TRY(choose_file(&impl->base, NULL, entries[i], err));
     }
-    impl->base.n_files = n;
     FZ_TRY(index_paths(impl, err));
     FZ_TRY(fz_scan_attach(impl, NULL, 0, err));
     *out = &impl->base;
@@ -194,7 +220,10 @@ enum fz_code fz_scan_plan_new(const struct fz_scan_options *options, struct fz_s
         rc = fz_fail(err, FZ_NOT_FOUND, "the table has no snapshot %lld", (long long)options->snapshot_id);
         goto out;
     }
-    if (snapshot) {
+    if (snapshot && options->appended) {
+        impl->base.snapshot_id = snapshot->snapshot_id;
+        FZ_TRY(choose_appended(&impl->base, options, snapshot, err));
+    } else if (snapshot) {
         impl->base.snapshot_id = snapshot->snapshot_id;
         FZ_TRY(fz_scan_manifest_list(options->store, snapshot, &impl->base.arena, &list, err));
         FZ_TRY(choose_manifests(impl, options->filter, &list, &keep, err));

@@ -95,6 +95,11 @@ enum fz_code fz_scan_manifests_read(struct fz_store *store, struct fz_metadata *
                                     struct fz_arena *arena, struct fz_scan_plan_impl *impl, struct fz_cancel *cancel,
                                     struct fz_scan_manifests *inout, struct fz_err *err);
 
+// scan_appended.c: entries of data files for a plan with options->appended; of `end` and its ancestors.
+enum fz_code fz_scan_appended(const struct fz_scan_options *options, const struct fz_snapshot *end,
+                              struct fz_arena *arena, const struct fz_manifest_entry ***out, size_t *n,
+                              struct fz_err *err);
+
 // scan_plan.c: a plan whose files are given, whatever they hold; no deletes apply to them. The entries must live as long.
 enum fz_code fz_scan_plan_of_files(struct fz_store *store, struct fz_metadata *metadata,
                                    const struct fz_manifest_entry *const *entries, size_t n, struct fz_scan_plan **out,
