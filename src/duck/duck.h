@@ -19,6 +19,8 @@ struct fz_duck_options {
 };
 enum fz_code fz_duck_open(const struct fz_duck_options *options, struct fz_duck **out, struct fz_err *err);
 void fz_duck_close(struct fz_duck *duck);
+// The zone from now on, also after fz_duck_reopen: a region, UTC, or an offset of whole hours (+03:00, UTC+3). INVALID_ARG for others.
+enum fz_code fz_duck_set_time_zone(struct fz_duck *duck, const char *name, struct fz_err *err);
 // Closes and opens again after an ENGINE error; temporary tables are gone, registered sources stay.
 enum fz_code fz_duck_reopen(struct fz_duck *duck, struct fz_err *err);
 bool fz_duck_is_broken(const struct fz_duck *duck);

@@ -133,23 +133,66 @@ static void put_sql_text(struct fz_buf *sql, const char *text) {
     fz_buf_putc(sql, '\'');
 }
 
+// The engine knows offsets only as Etc/GMT∓h, whose sign counts the other way.
+static const char *engine_zone(const char *name, char buffer[16]) {
+    const char *p = strncmp(name, "UTC", 3) == 0 || strncmp(name, "GMT", 3) == 0 ? name + 3
+                    : strncmp(name, "UT", 2) == 0                                ? name + 2
+                                                                                 : name;
+    if (strcmp(name, "Z") == 0) {
+        return "UTC";
+    }
+    size_t digits = (*p == '+' || *p == '-') ? strspn(p + 1, "0123456789") : 0;
+    int hours = digits == 1 || digits == 2 ? atoi(p + 1) : -1;
+    bool whole =
+        hours >= 0 && hours <= (*p == '+' ? 14 : 12) && (p[1 + digits] == 0 || strcmp(p + 1 + digits, ":00") == 0);
+    if (!whole) {
+        return name;
+    }
+    snprintf(buffer, 16, "Etc/GMT%c%d", *p == '+' ? '-' : '+', hours);
+    return hours == 0 ? "UTC" : buffer;
+}
+
+enum fz_code fz_duck_set_time_zone(struct fz_duck *duck, const char *name, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_buf sql = {0};
+    char buffer[16];
+    char *copy = fz_arena_strdup(&duck->kernel_arena, name);
+    if (copy == NULL) {
+        return fz_fail_nomem(err, strlen(name));
+    }
+    fz_buf_puts(&sql, "SET TimeZone=");
+    put_sql_text(&sql, engine_zone(name, buffer));
+    FZ_TRY(fz_buf_check(&sql, err));
+    if (fz_duck_exec(duck, sql.ptr, NULL) != FZ_OK) {
+        rc = fz_fail_cond(
+            err, FZ_INVALID_ARG, "INVALID_CONF_VALUE.TIME_ZONE",
+            "'%s' is not a time zone; give a region such as Europe/Berlin, UTC, or an offset of whole hours "
+            "such as +02:00",
+            name);
+        goto out;
+    }
+    duck->options.time_zone = copy;
+out:
+    fz_buf_dispose(&sql);
+    return rc;
+}
+
 // What can only be said in SQL: the zone; and, last of all, which folders files may be read from.
 static enum fz_code apply_settings(struct fz_duck *duck, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf sql = {0};
-    fz_buf_puts(&sql, "SET TimeZone=");
-    put_sql_text(&sql, duck->options.time_zone);
+    FZ_TRY(fz_duck_set_time_zone(duck, duck->options.time_zone, err));
     if (duck->options.read_folders) {
-        fz_buf_puts(&sql, "; SET allowed_directories=[");
+        fz_buf_puts(&sql, "SET allowed_directories=[");
         put_sql_text(&sql, duck->temp_directory);
         for (const char *const *folder = duck->options.read_folders; *folder; folder++) {
             fz_buf_puts(&sql, ", ");
             put_sql_text(&sql, *folder);
         }
         fz_buf_puts(&sql, "]; SET enable_external_access=false");
+        FZ_TRY(fz_buf_check(&sql, err));
+        FZ_TRY(fz_duck_exec(duck, sql.ptr, err));
     }
-    FZ_TRY(fz_buf_check(&sql, err));
-    FZ_TRY(fz_duck_exec(duck, sql.ptr, err));
 out:
     fz_buf_dispose(&sql);
     return rc;

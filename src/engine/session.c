@@ -21,6 +21,15 @@ static enum fz_code apply_settings(struct fz_engine *e, const struct fz_engine_o
     for (size_t i = 0; i < options->n_settings; i++) {
         FZ_TRY(fz_setting_set(e, options->settings[i].key, options->settings[i].value, err));
     }
+    for (struct fz_map_entry *entry = NULL; (entry = fz_map_next(&e->settings, entry)) != NULL;) {
+        struct fz_map_entry *copy;
+        FZ_TRY(fz_map_put(&e->initial, (struct fz_str){entry->key.ptr, entry->key.len}, &copy, NULL, err));
+        copy->value.ptr = fz_strdup(entry->value.ptr);
+        if (copy->value.ptr == NULL) {
+            rc = fz_fail_nomem(err, strlen(entry->value.ptr));
+            goto out;
+        }
+    }
 out:
     return rc;
 }
@@ -149,6 +158,10 @@ void fz_engine_close(struct fz_engine *e) {
         fz_free(entry->value.ptr);
     }
     fz_map_dispose(&e->settings);
+    for (struct fz_map_entry *entry = NULL; (entry = fz_map_next(&e->initial, entry)) != NULL;) {
+        fz_free(entry->value.ptr);
+    }
+    fz_map_dispose(&e->initial);
     fz_store_unref(e->store);
     fz_cancel_dispose(&e->cancel);
     fz_free(e);

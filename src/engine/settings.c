@@ -7,6 +7,32 @@ const char *fz_setting(struct fz_engine *e, const char *key, const char *fallbac
     return entry != NULL ? entry->value.ptr : fallback;
 }
 
+// Settings with which Spark gives other results, and the only value that is followed here. Who has them in a configuration must hear of
+// it, or takes the results for Spark's.
+static void warn_of_other_rules(struct fz_engine *e, const char *key, const char *value) {
+    static const struct {
+        const char *key, *followed, *also;
+    } rules[] = {{"spark.sql.ansi.enabled", "true", NULL},
+                 {"spark.sql.ansi.doubleQuotedIdentifiers", "false", NULL},
+                 {"spark.sql.ansi.enforceReservedKeywords", "false", NULL},
+                 {"spark.sql.caseSensitive", "false", NULL},
+                 {"spark.sql.decimalOperations.allowPrecisionLoss", "true", NULL},
+                 {"spark.sql.groupByAliases", "true", NULL},
+                 {"spark.sql.groupByOrdinal", "true", NULL},
+                 {"spark.sql.orderByOrdinal", "true", NULL},
+                 {"spark.sql.legacy.timeParserPolicy", "CORRECTED", "EXCEPTION"},
+                 {"spark.sql.mapKeyDedupPolicy", "EXCEPTION", NULL},
+                 {"spark.sql.parser.escapedStringLiterals", "false", NULL},
+                 {"spark.sql.timestampType", "TIMESTAMP_LTZ", NULL}};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (strcmp(key, rules[i].key) == 0 && fz_strcasecmp(value, rules[i].followed) != 0 &&
+            (rules[i].also == NULL || fz_strcasecmp(value, rules[i].also) != 0)) {
+            fz_log_write(&e->log, 1, "%s=%s has no effect: statements follow the rules of %s", key, value,
+                         rules[i].followed);
+        }
+    }
+}
+
 enum fz_code fz_setting_set(struct fz_engine *e, const char *key, const char *value, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_buf full = {0};
@@ -15,7 +41,9 @@ enum fz_code fz_setting_set(struct fz_engine *e, const char *key, const char *va
         FZ_TRY(fz_buf_check(&full, err));
         key = full.ptr;
     }
-    if (value == NULL) {
+    if (value != NULL) {
+        warn_of_other_rules(e, key, value);
+    } else {
         struct fz_map_entry *old = fz_map_find(&e->settings, fz_str_of(key));
         if (old != NULL) {
             fz_free(old->value.ptr);
@@ -60,22 +88,44 @@ static enum fz_code add_setting(struct fz_rows *rows, const char *key, const cha
     return fz_rows_add(rows, row, err);
 }
 
+static const char ZONE_KEY[] = "spark.sql.session.timeZone";
+
+static enum fz_code set_zone(struct fz_engine *e, const char *zone, struct fz_err *err) { // the engine follows
+    struct fz_duck *duck = fz_engine_duck(e, err);
+    return duck == NULL ? FZ_ENGINE : fz_duck_set_time_zone(duck, zone, err);
+}
+
+// Brings back what the session was opened with: of one key, or (NULL) of all but the catalogs.
+static enum fz_code reset(struct fz_engine *e, const char *key, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    if (key != NULL) {
+        struct fz_map_entry *initial = fz_map_find(&e->initial, fz_str_of(key));
+        const char *value = initial != NULL ? initial->value.ptr : NULL;
+        if (fz_strcasecmp(key, ZONE_KEY) == 0) {
+            FZ_TRY(set_zone(e, value != NULL ? value : "UTC", err));
+        }
+        FZ_TRY(fz_setting_set(e, key, value, err));
+        goto out;
+    }
+    struct fz_map_entry *next = fz_map_next(&e->settings, NULL);
+    while (next != NULL) {
+        struct fz_map_entry *entry = next;
+        next = fz_map_next(&e->settings, entry);
+        if (strncmp(entry->key.ptr, "spark.sql.catalog.", 18) == 0 ||
+            strcmp(entry->key.ptr, "spark.sql.defaultCatalog") == 0) {
+            continue;
+        }
+        FZ_TRY(reset(e, entry->key.ptr, err));
+    }
+out:
+    return rc;
+}
+
 enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_ast_stmt *a = s->ast;
     if (a->kind == FZ_STMT_RESET) {
-        if (a->key != NULL) {
-            return fz_setting_set(s->engine, a->key, NULL, err);
-        }
-        for (struct fz_map_entry *e = NULL; (e = fz_map_next(&s->engine->settings, e)) != NULL;) {
-            if (strncmp(e->key.ptr, "spark.sql.catalog.", 18) != 0 &&
-                strncmp(e->key.ptr, "spark.sql.defaultCatalog", e->key.len) != 0) {
-                fz_free(e->value.ptr);
-                e->removed = true;
-                s->engine->settings.n_live--;
-            }
-        }
-        return FZ_OK;
+        return reset(s->engine, a->key, err);
     }
     struct fz_field *fields = fz_arena_array(&s->arena, 2, sizeof *fields);
     if (fields == NULL) {
@@ -93,26 +143,8 @@ enum fz_code fz_set_statement(struct fz_statement *s, struct fz_answer *answer, 
         goto out;
     }
     if (a->value != NULL) {
-        if (fz_strcasecmp(a->key, "spark.sql.session.timeZone") == 0) { // the engine follows
-            struct fz_buf sql = {0};
-            struct fz_duck *duck = fz_engine_duck(s->engine, err);
-            fz_buf_puts(&sql, "SET TimeZone='");
-            for (const char *p = a->value; *p != 0; p++) {
-                if (*p == '\'') {
-                    fz_buf_putc(&sql, '\'');
-                }
-                fz_buf_putc(&sql, *p);
-            }
-            fz_buf_putc(&sql, '\'');
-            rc = duck == NULL ? FZ_ENGINE : fz_buf_check(&sql, err);
-            if (rc == FZ_OK && fz_duck_exec(duck, sql.ptr, NULL) != FZ_OK) {
-                rc = fz_fail_cond(err, FZ_INVALID_ARG, "INVALID_CONF_VALUE.TIME_ZONE",
-                                  "'%s' is not a time zone; give a region such as Europe/Berlin or UTC", a->value);
-            }
-            fz_buf_dispose(&sql);
-            if (rc != FZ_OK) {
-                goto out;
-            }
+        if (fz_strcasecmp(a->key, ZONE_KEY) == 0) {
+            FZ_TRY(set_zone(s->engine, a->value, err));
         }
         FZ_TRY(fz_setting_set(s->engine, a->key, a->value, err));
     }

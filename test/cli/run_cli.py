@@ -309,6 +309,24 @@ def properties_with_unknown_values_are_refused_when_they_would_be_used():  # as 
     has(sql("MERGE INTO db.g USING (SELECT 1 AS id) s ON g.id = s.id WHEN MATCHED THEN DELETE", status=1), "write.delete.granularity", "file or partition")
     equal(sql("SELECT count(*) FROM db.g", "--format", "csv", "--no-header"), "2\n")
 
+@test
+def reset_brings_back_what_the_session_began_with():
+    hour = "SELECT current_timezone(), hour(timestamp_micros(0)), date_trunc('DAY', timestamp_micros(0)) = timestamp_micros(0)"
+    ask = lambda text, *conf: [l for l in sql(text, "--format", "csv", "--no-header", *conf).splitlines() if not l.startswith("spark.")]
+    equal(ask(f"SET spark.sql.session.timeZone=America/New_York; {hour}; RESET spark.sql.session.timeZone; {hour}"), ["America/New_York,19,false", "UTC,0,true"])
+    equal(ask(f"SET spark.sql.session.timeZone=America/New_York; RESET; {hour}; SET TIME ZONE INTERVAL '-3' HOURS; {hour}; SET TIME ZONE LOCAL; {hour}"), ["UTC,0,true", "-03:00,21,false", "UTC,0,true"])
+    equal(ask(f"SET TIME ZONE 'UTC'; {hour}; RESET; {hour}", "--conf", "spark.sql.session.timeZone=Asia/Tokyo"), ["UTC,0,true", "Asia/Tokyo,9,false"])
+    equal(ask(f"{hour}; SELECT CAST(TIMESTAMP '2024-01-01 00:00:00' AS STRING), unix_seconds(TIMESTAMP '2024-01-01 00:00:00')", "--conf", "spark.sql.session.timeZone=+02:00"), ["+02:00,2,false", "2024-01-01 00:00:00,1704060000"])
+    for zone in ("Mars/X", "+05:31", "+25:00"):
+        has(sql(f"SET spark.sql.session.timeZone={zone}", status=1), "[INVALID_CONF_VALUE.TIME_ZONE]", zone)
+
+@test
+def settings_that_would_change_results_are_warned_about():
+    for key, value in (("spark.sql.ansi.enabled", "false"), ("spark.sql.caseSensitive", "true"), ("spark.sql.mapKeyDedupPolicy", "LAST_WIN")):
+        for args in (["--conf", f"{key}={value}", "-e", "SELECT 1"], ["-e", f"SET {key}={value}"]):
+            has(frazil("sql", *args)[2], "warning: ", f"{key}={value} has no effect")
+    equal(frazil("sql", "--conf", "spark.sql.ansi.enabled=true", "--conf", "spark.sql.shuffle.partitions=7", "-e", "SELECT 1")[2], "")
+
 # ---- interruption and other processes
 
 @test
