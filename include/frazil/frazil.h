@@ -120,6 +120,10 @@ void fz_pipeline_close(fz_pipeline *pipeline);
 #define FZ_INSPECT_ALL 2 /* text: no list is cut */
 int fz_inspect(const char *path, int flags, void (*text)(void *ctx, const char *data, size_t len), void *ctx,
                fz_error *error);
+/* The first rows of a local Parquet or Avro file, in the same way: a table, with FZ_INSPECT_JSON a document with `rows`; FZ_INSPECT_ALL: no
+ * cell is cut. */
+int fz_inspect_first_rows(const char *path, int64_t max_rows, int flags,
+                          void (*text)(void *ctx, const char *data, size_t len), void *ctx, fz_error *error);
 
 #ifdef __cplusplus
 }

@@ -90,6 +90,10 @@ enum fz_code fz_inspect_file(struct fz_store *store, const char *location, const
         return fz_fail_nomem(err, 64);
     }
     FZ_TRY(fz_store_size(store, location, &in.size_bytes, err));
+    if (options->only_rows) {
+        FZ_TRY(fz_inspect_rows(store, location, in.size_bytes, options, out, err));
+        goto out;
+    }
     fz_inspect_put(&in, in.root, "file", fz_inspect_cstr(location));
     fz_inspect_put(&in, in.root, "kind", json_null());
     fz_inspect_put(&in, in.root, "size_bytes", json_integer(in.size_bytes));

@@ -7,8 +7,7 @@
 
 enum { MAX_ROWS = 40, MAX_COLUMNS = 32, CELL_CHARS = 48, LIST_CHARS = 120, LINE_CHARS = 400 };
 
-// Text that cannot move a terminal's cursor; cut after so many characters.
-static void put_safe(struct fz_buf *out, const char *text, size_t len, size_t max_chars) {
+void fz_inspect_put_safe(struct fz_buf *out, const char *text, size_t len, size_t max_chars) {
     bool cut = fz_utf8_length(text, len) > max_chars;
     size_t keep = cut ? fz_utf8_truncate(text, len, max_chars - 1) : len;
     for (size_t i = 0; i < keep; i++) {
@@ -34,7 +33,7 @@ static bool is_table(const json_t *value) {
 // A member that a line or a cell can hold.
 static void put_value(struct fz_buf *out, const json_t *value, size_t max_chars) {
     if (json_is_string(value)) {
-        put_safe(out, json_string_value(value), json_string_length(value), max_chars);
+        fz_inspect_put_safe(out, json_string_value(value), json_string_length(value), max_chars);
     } else if (json_is_array(value) && !is_table(value)) {
         size_t start = out->len;
         for (size_t i = 0; i < json_array_size(value); i++) {
@@ -48,7 +47,7 @@ static void put_value(struct fz_buf *out, const json_t *value, size_t max_chars)
     } else if (!json_is_null(value)) {
         char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
         if (text != NULL) {
-            put_safe(out, text, strlen(text), max_chars);
+            fz_inspect_put_safe(out, text, strlen(text), max_chars);
         }
         free(text);
     }
@@ -56,7 +55,7 @@ static void put_value(struct fz_buf *out, const json_t *value, size_t max_chars)
 
 static void put_key(struct fz_buf *out, const char *key) {
     for (; *key != 0; key++) {
-        put_safe(out, *key == '_' ? " " : key, 1, 1);
+        fz_inspect_put_safe(out, *key == '_' ? " " : key, 1, 1);
     }
 }
 
@@ -177,7 +176,7 @@ static void put_lines(struct fz_buf *out, const json_t *object, const char *inde
         fz_buf_puts(out, indent);
         size_t start = out->len;
         if (raw_keys) {
-            put_safe(out, key, strlen(key), LINE_CHARS);
+            fz_inspect_put_safe(out, key, strlen(key), LINE_CHARS);
         } else {
             put_key(out, key);
         }

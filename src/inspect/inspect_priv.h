@@ -41,7 +41,13 @@ enum fz_code fz_inspect_avro(struct fz_inspect *in, const struct fz_buf *file);
 enum fz_code fz_inspect_puffin(struct fz_inspect *in);
 enum fz_code fz_inspect_metadata(struct fz_inspect *in, const struct fz_buf *file);
 
+// inspect_rows.c: options->max_rows rows of a data file, appended.
+enum fz_code fz_inspect_rows(struct fz_store *store, const char *location, int64_t size_bytes,
+                             const struct fz_inspect_options *options, struct fz_buf *out, struct fz_err *err);
+
 // inspect_layout.c
+// Text that cannot move a terminal's cursor; cut after so many characters.
+void fz_inspect_put_safe(struct fz_buf *out, const char *text, size_t len, size_t max_chars);
 void fz_inspect_layout(const json_t *root, bool all, struct fz_buf *out);
 
 #endif

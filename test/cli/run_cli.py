@@ -151,6 +151,43 @@ def inspect_shows_every_file_of_a_table():
         assert rc == 0 and "kind " in out and not err, (f, err)
 
 @test
+def inspect_shows_rows():
+    path = lambda *parts: os.path.join(DATA, *parts)
+    def shown(*args):
+        rc, out, err = frazil("inspect", *args)
+        assert rc == 0 and not err, err
+        return out
+    # written by Polars (make_rows.py)
+    equal(json.loads(shown("--rows", "9", "--json", path("avro", "rows.avro")))["rows"],
+          [{"id": 1, "name": "one", "x": 0.5, "ok": True, "day": "2024-02-29", "tags": ["a", "b"], "s": {"n": 1, "t": "q"}},
+           {"id": 2, "name": None, "x": -1.25, "ok": False, "day": None, "tags": [], "s": {"n": None, "t": ""}},
+           {"id": 3, "name": "a\ttab", "x": None, "ok": None, "day": "1950-01-01", "tags": None, "s": {"n": 3, "t": None}}])
+    lines = shown("--rows=2", path("avro", "rows.avro")).splitlines()
+    has(lines[0], "rows.avro, Avro")
+    equal([line.split() for line in lines[2:4]], [["id", "name", "x", "ok", "day", "tags", "s"],
+                                                  ["1", "one", "0.5", "true", "2024-02-29", '["a",', '"b"]', '{"n":', "1,", '"t":', '"q"}']])
+    equal(len(lines), 5)
+    has(shown("--rows", "3", path("avro", "rows.avro")), "a\\u0009tab")
+    # Parquet by Arrow: as the reader of the other engine has it
+    flat = path("parquet", "flat.parquet")
+    document = json.loads(shown("--rows", "2500", "--json", flat))
+    equal((document["kind"], document["row_count"], len(document["rows"])), ("Parquet", 3000, 2500))
+    rc, out, err = frazil("sql", "--format", "jsonl", "-e", f"SELECT id, b, i, l, d, dec9, s, date FROM parquet.`{flat}` ORDER BY id LIMIT 2500")
+    equal([{k: r[k] for k in ("id", "b", "i", "l", "d", "dec9", "s", "date")} for r in sorted(document["rows"], key=lambda r: r["id"])],
+          [json.loads(line) for line in out.splitlines()])
+    text = shown("--rows", "2", flat)
+    has(text, "row 1\n", "row 2\n", "s      Straße 0")  # too wide for a table
+    has(shown("--rows", "1", path("parquet", "variant_sources", "plain.parquet")), '{"a":0,"b":["x",1.5]}', "[[1]]")
+    equal(json.loads(shown("--rows", "1", "--json", path("parquet", "variant_sources", "shredded.parquet")))["rows"], [{"id": 0, "v": {"a": 0, "b": ["x", 1.5], "c": None}}])
+    equal(json.loads(shown("--rows", "0", "--json", flat))["rows"], [])
+    sql("CREATE TABLE db.t (id INT) USING iceberg; INSERT INTO db.t VALUES (1); INSERT INTO db.t VALUES (2)")
+    newest = max(glob.glob("frazil-warehouse/db/t/metadata/snap-*.avro"), key=os.path.getmtime)
+    equal([r["manifest_path"] for r in json.loads(shown("--rows", "9", "--json", newest))["rows"]], [r[0] for r in rows("SELECT path FROM db.t.manifests")])
+    open("other", "wb").write(b"hello")
+    for args, status in ((["--rows"], 2), (["--rows", "-1", flat], 2), (["--rows", "x", flat], 2), (["--rows", "1", "other"], 1), (["--rows", "1", "missing"], 1)):
+        equal(frazil("inspect", *args)[:2], (status, ""))
+
+@test
 def inspect_gzip_metadata_and_version_hints():
     open("frazil.conf", "w").write("catalog.h.type hadoop\ncatalog.h.warehouse wh\n")
     sql("CREATE TABLE h.db.t (i int) USING iceberg TBLPROPERTIES ('write.metadata.compression-codec'='gzip'); INSERT INTO h.db.t VALUES (1)")
