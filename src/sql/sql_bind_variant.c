@@ -180,6 +180,9 @@ enum fz_code fz_bind_variant_cast(fz_binder *b, const struct fz_expr *e, const s
     if (type->id == FZ_TYPE_VARIANT) {
         return fz_variant_writable(e->type, false) ? to_variant(b, e, out) : no_cast(b, e->type, type);
     }
+    if (e->kind == FZ_EXPR_CALL && strcmp(e->u.call.fn->name, "op.variant_get_plain") == 0) { // v:a::int in one step
+        return get(b, e->args[0], e->args[1], type, mode == FZ_CAST_TRY, out);
+    }
     const struct fz_expr *path = fz_bind_text(b, "$");
     FZ_SOME(b, path);
     return get(b, e, path, type, mode == FZ_CAST_TRY, out);
