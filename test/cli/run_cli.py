@@ -364,6 +364,12 @@ def settings_that_would_change_results_are_warned_about():
             has(frazil("sql", *args)[2], "warning: ", f"{key}={value} has no effect")
     equal(frazil("sql", "--conf", "spark.sql.ansi.enabled=true", "--conf", "spark.sql.shuffle.partitions=7", "-e", "SELECT 1")[2], "")
 
+@test
+def long_texts_of_one_letter_can_be_read_back():  # 68 MB, a few KB in the file
+    for codec in ("zstd", "brotli"):
+        sql(f"CREATE TABLE db.{codec} (id INT, v STRING) TBLPROPERTIES ('write.parquet.compression-codec'='{codec}'); INSERT INTO db.{codec} SELECT 1, repeat('a', 68000000)")
+        equal(rows(f"SELECT id, length(v) AS n FROM db.{codec}"), [(1, 68000000)])
+
 # ---- interruption and other processes
 
 @test

@@ -68,7 +68,7 @@ static void keep_page(struct fz_pqr_leaf *leaf) {
     }
 }
 
-// No codec reaches more than this; for those without a firm bound large pages must at least be plausible.
+// No codec reaches more than this: zstd needs four bytes to say 128 KB of one byte, Brotli a few to copy up to 16 MB.
 static bool plausible_size(int codec, size_t len, size_t out_len) {
     switch (codec) {
     case FZ_PQ_SNAPPY:
@@ -78,8 +78,10 @@ static bool plausible_size(int codec, size_t len, size_t out_len) {
         return out_len <= len * 256 + 64;
     case FZ_PQ_GZIP:
         return out_len <= len * 1100 + 1024;
+    case FZ_PQ_ZSTD:
+        return out_len <= ((size_t)64 << 20) || out_len / ((128 << 10) / 4) <= len;
     default:
-        return out_len <= ((size_t)64 << 20) || out_len / 2000 <= len;
+        return out_len <= ((size_t)64 << 20) || out_len / (4 << 20) <= len;
     }
 }
 
