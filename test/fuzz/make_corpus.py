@@ -74,6 +74,8 @@ def sketch(longs, flags, hashes, theta=1 << 63, head=b""):
 for data in (sketch(1, 0x1e, []), sketch(1, 0x3a, [0x123456789abcdef]), sketch(2, 0x1a, [5, 7, 1 << 60]), sketch(2, 0x0a, [1 << 60, 5]),
              sketch(3, 0x1a, [1, 2, 3], 1 << 40), sketch(3, 0x1e, [], 1 << 62), sketch(2, 0x1a, list(range(1, 400)))):
     put("theta", data)
+put("theta", b"\x83" + b"".join(struct.pack("<i", i % 300) for i in range(500)))
+put("theta", b"\x80" + bytes(range(256)))
 
 # Column chunks with their pages.
 import pyarrow.parquet as pq
