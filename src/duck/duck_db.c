@@ -163,12 +163,17 @@ enum fz_code fz_duck_set_time_zone(struct fz_duck *duck, const char *name, struc
     fz_buf_puts(&sql, "SET TimeZone=");
     put_sql_text(&sql, engine_zone(name, buffer));
     FZ_TRY(fz_buf_check(&sql, err));
-    if (fz_duck_exec(duck, sql.ptr, NULL) != FZ_OK) {
-        rc = fz_fail_cond(
-            err, FZ_INVALID_ARG, "INVALID_CONF_VALUE.TIME_ZONE",
-            "'%s' is not a time zone; give a region such as Europe/Berlin, UTC, or an offset of whole hours "
-            "such as +02:00",
-            name);
+    struct fz_err refused = {0};
+    rc = fz_duck_exec(duck, sql.ptr, &refused);
+    if (rc == FZ_CANCELLED || rc == FZ_ENGINE || rc == FZ_NOMEM) {
+        fz_fail(err, rc, "%s", refused.message);
+        goto out;
+    }
+    if (rc != FZ_OK) {
+        rc = fz_fail_cond(err, FZ_INVALID_ARG, "INVALID_CONF_VALUE.TIME_ZONE",
+                          "'%s' is not a time zone; give a region such as Europe/Berlin, UTC, or an offset of whole "
+                          "hours such as +02:00",
+                          name);
         goto out;
     }
     duck->options.time_zone = copy;

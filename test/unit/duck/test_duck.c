@@ -409,12 +409,33 @@ static void cancel_before_and_inside(void **state) {
     fz_err_reset(&err);
     assert_int_equal(fz_duck_exec(duck, "SELECT 1", &err), FZ_CANCELLED); // before
     fz_err_reset(&err);
+    assert_int_equal(fz_duck_set_time_zone(duck, "UTC", &err), FZ_CANCELLED); // not: no such zone
+    fz_err_reset(&err);
     fz_cancel_reset(&cancel);
     FZ_OK_OR_FAIL(fz_duck_exec(duck, "SELECT 1", &err), &err);
     fz_duck_close(duck);
     assert_int_equal(cancel.n_hooks, 0);
     fz_cancel_dispose(&cancel);
     fz_arena_dispose(&arena);
+}
+
+// The zone of a session is still there after the database was opened again.
+static void zones_survive_reopening(void **state) {
+    (void)state;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_duck *duck = open_duck(NULL);
+    FZ_OK_OR_FAIL(fz_duck_set_time_zone(duck, "+03:00", &err), &err);
+    assert_int_equal(fz_duck_set_time_zone(duck, "Mars/X", &err), FZ_INVALID_ARG);
+    fz_err_reset(&err);
+    for (int i = 0; i < 2; i++) {
+        FZ_OK_OR_FAIL(fz_duck_exec(duck,
+                                   "SELECT CASE WHEN extract('hour' FROM TIMESTAMPTZ '2024-01-01 00:00:00+00') <> 3 "
+                                   "THEN error('another zone') END",
+                                   &err),
+                      &err);
+        FZ_OK_OR_FAIL(fz_duck_reopen(duck, &err), &err);
+    }
+    fz_duck_close(duck);
 }
 
 // A string that is not UTF-8 ends the database (duckdb-facts.md rule 1).
@@ -635,6 +656,7 @@ int main(void) {
         FZ_TEST(errors_of_callbacks_come_back_whole),
         FZ_TEST(error_texts_become_conditions),
         FZ_TEST(cancel_before_and_inside),
+        FZ_TEST(zones_survive_reopening),
         FZ_TEST(a_poisoned_database_is_opened_again),
         FZ_TEST(describe_and_type_names),
         FZ_TEST(files_are_read_only_where_allowed),
