@@ -84,6 +84,10 @@ struct special_handler {
 enum fz_code fz_special_now(struct special *c); // current_timestamp and its like
 extern const struct special_handler fz_special_numbers[]; // numbers, dates and times
 extern const size_t fz_n_special_numbers;
+extern const struct special_handler fz_special_collections[]; // arrays, maps, structs, concatenation
+extern const size_t fz_n_special_collections;
+extern const struct special_handler fz_special_aggregates[];
+extern const size_t fz_n_special_aggregates;
 extern const struct special_handler fz_special_variants[];
 extern const size_t fz_n_special_variants;
 
