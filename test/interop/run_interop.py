@@ -33,6 +33,7 @@ PYTHONS = {"spark": "PY_SPARK", "pyiceberg": "PY_PEERS", "duckdb": "PY_DUCKICE"}
 # What a reader cannot do, by (engine, part of its message): such a comparison is skipped, not failed.
 CANNOT = [
     ("pyiceberg", "Unsupported file format: puffin"),
+    ("pyiceberg", "Unsupported file format: FileFormat.AVRO"),
     ("pyiceberg", "Cannot parse type string"),
     ("pyiceberg", "is not supported"),
     ("pyiceberg", "does not yet support equality deletes"),
