@@ -411,10 +411,13 @@ enum fz_code fz_bind_special(fz_binder *b, struct fz_sql_scope *s, const struct 
     if (e != NULL && e->text != NULL && strcmp(e->text, "FROM") == 0 && n == 2 && is_one(name, "btrim ltrim rtrim")) {
         return bind_trim_from(&c);
     }
-    if (e != NULL && e->name.n == 3 && fz_strcasecmp(e->name.parts[1], "system") == 0) {
-        return is_one(name, "bucket truncate years year months month days day hours hour date date_hour")
-                   ? bind_transform(&c)
-                   : FZ_OK;
+    if (e != NULL && e->name.n >= 2 && fz_strcasecmp(e->name.parts[e->name.n - 2], "system") == 0) {
+        if (is_one(name, "bucket truncate years year months month days day hours hour date date_hour")) {
+            return bind_transform(&c);
+        }
+        if (e->name.n == 3) {
+            return FZ_OK;
+        }
     }
     const struct {
         const struct special_handler *list;
