@@ -447,3 +447,21 @@ void fz_format_timestamp(struct fz_buf *out, int64_t micros, char separator) {
         fz_buf_append(out, text, n);
     }
 }
+
+void fz_json_text(struct fz_buf *out, struct fz_str s) {
+    fz_buf_putc(out, '"');
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        static const char from[] = "\b\f\n\r\t\"\\", into[] = "bfnrt\"\\";
+        const char *at = c ? strchr(from, c) : NULL;
+        if (at != NULL) {
+            fz_buf_putc(out, '\\');
+            fz_buf_putc(out, into[at - from]);
+        } else if (c < ' ') {
+            fz_buf_printf(out, "\\u%04X", c);
+        } else {
+            fz_buf_putc(out, (char)c);
+        }
+    }
+    fz_buf_putc(out, '"');
+}

@@ -19,6 +19,8 @@ bool fz_hex_decode(struct fz_buf *out, struct fz_str text);
 void fz_url_encode(struct fz_buf *out, struct fz_str text); // as java.net.URLEncoder (UTF-8): space is +, keeps . - * _
 size_t fz_edit_distance(struct fz_str a, struct fz_str b); // ASCII-case-insensitive, for "did you mean"
 void fz_json_quote(struct fz_buf *out, struct fz_str text); // with the quotes; control characters as \uXXXX
+void fz_json_text(struct fz_buf *out,
+                  struct fz_str text); // the same as Jackson does: \b \f \n \r \t, upper-case \u00XX
 void fz_format_double(struct fz_buf *out, double v); // shortest text that reads back: 0.1, 3.0, 1e+16, NaN, Infinity
 void fz_format_float(struct fz_buf *out, float v);
 void fz_java_double(struct fz_buf *out, double v); // Double.toString: 1.0E20

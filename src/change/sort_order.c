@@ -4,43 +4,9 @@
 
 #include "base/text.h"
 #include "change/change_priv.h"
+#include "data/transform.h"
 
 enum { MAX_PATH = 16 };
-
-// Kernel (transform as text, value): the same transform in every row.
-static enum fz_code apply_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
-                                    struct fz_arena *strings, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    struct fz_arena arena = {0};
-    struct fz_transform transform = {0};
-    (void)n_args;
-    if (n_rows == 0) {
-        return FZ_OK;
-    }
-    struct fz_value text = fz_value_at(&args[0], 0, NULL);
-    FZ_TRY(fz_transform_parse(&arena, text.u.bytes, &transform, err));
-    for (size_t i = 0; i < n_rows; i++) {
-        struct fz_value in = fz_value_at(&args[1], i, NULL), result;
-        FZ_TRY(fz_transform_apply(&transform, &in, &result, err));
-        if (result.is_null) {
-            fz_column_set_null(out, i);
-            continue;
-        }
-        if (result.type->id == FZ_TYPE_STRING ||
-            result.type->id == FZ_TYPE_BINARY) { // a prefix of the argument, or bytes of it in `in`
-            char *copy = fz_arena_strndup(strings, result.u.bytes.ptr, result.u.bytes.len);
-            if (copy == NULL) {
-                rc = fz_fail_nomem(err, result.u.bytes.len);
-                goto out;
-            }
-            result.u.bytes.ptr = copy;
-        }
-        FZ_TRY(fz_value_store(out, i, &result, err));
-    }
-out:
-    fz_arena_dispose(&arena);
-    return rc;
-}
 
 static enum fz_code register_transform(struct fz_duck *duck, const struct fz_type *source, const struct fz_type *result,
                                        char *name, size_t size, struct fz_err *err) {
@@ -50,7 +16,7 @@ static enum fz_code register_transform(struct fz_duck *duck, const struct fz_typ
                                       .args = {fz_type_primitive(FZ_TYPE_STRING), source},
                                       .result = result,
                                       .null_in_null_out = true,
-                                      .run = apply_transform};
+                                      .run = fz_kernel_transform};
     return duck != NULL ? fz_duck_register_kernels(duck, &kernel, 1, err) : FZ_OK;
 }
 

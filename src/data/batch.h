@@ -114,4 +114,21 @@ enum fz_code fz_column_copy(struct fz_column *dst, size_t dst_row, const struct 
 // of the rows before.
 size_t fz_column_child_end(const struct fz_column *column, size_t row);
 
+// A decimal that fits the column's precision, into a row of an own column.
+static inline void fz_column_put_decimal(struct fz_column *column, size_t row, __int128 v) {
+    switch (fz_type_width(column->type)) {
+    case 2:
+        ((int16_t *)column->data)[row] = (int16_t)v;
+        break;
+    case 4:
+        ((int32_t *)column->data)[row] = (int32_t)v;
+        break;
+    case 8:
+        ((int64_t *)column->data)[row] = (int64_t)v;
+        break;
+    default:
+        ((struct fz_i128 *)column->data)[row] = fz_i128_of(v);
+    }
+}
+
 #endif

@@ -32,6 +32,9 @@ enum fz_code fz_transform_apply(const struct fz_transform *t, const struct fz_va
 // Whole column: out column (owned storage of the result type, capacity >= n) gets n rows. Strings borrow from the source.
 enum fz_code fz_transform_apply_column(const struct fz_transform *t, const struct fz_column *in, size_t n,
                                        struct fz_column *out, struct fz_err *err);
+// As a kernel of the engine, registered per type of value and result: (transform as text, the same in every row; value).
+enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
+                                 struct fz_arena *strings, struct fz_err *err);
 // Text for a partition path: "2017-11-16", "2017-11", "null", base64 for binary (not URL-encoded).
 void fz_transform_print_value(struct fz_buf *out, const struct fz_transform *t, const struct fz_value *value);
 

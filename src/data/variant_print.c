@@ -15,24 +15,6 @@ struct printer {
     bool no_zone; // the local time alone
 };
 
-static void print_text(struct fz_buf *out, struct fz_str s) { // as Jackson escapes
-    static const char from[] = "\b\f\n\r\t\"\\", into[] = "bfnrt\"\\";
-    fz_buf_putc(out, '"');
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        const char *at = c != 0 ? strchr(from, c) : NULL;
-        if (at != NULL) {
-            fz_buf_putc(out, '\\');
-            fz_buf_putc(out, into[at - from]);
-        } else if (c < ' ') {
-            fz_buf_printf(out, "\\u%04X", c);
-        } else {
-            fz_buf_putc(out, (char)c);
-        }
-    }
-    fz_buf_putc(out, '"');
-}
-
 static void print_fraction(struct fz_buf *out, int64_t fraction, int digits) {
     char text[24];
     int n = snprintf(text, sizeof text, "%0*" PRId64, digits, fraction);
@@ -149,7 +131,7 @@ static void print_primitive(const struct printer *p, const struct fz_variant_lev
         fz_buf_putc(out, '"');
         break;
     case FZ_VARIANT_STRING:
-        print_text(out, (struct fz_str){(const char *)d, v->n});
+        fz_json_text(out, (struct fz_str){(const char *)d, v->n});
         break;
     case FZ_VARIANT_UUID:
         fz_buf_putc(out, '"');
@@ -171,7 +153,7 @@ static bool print_value(const struct printer *p, const uint8_t *bytes, size_t le
         return true;
     }
     if (v.basic == FZ_VARIANT_BASIC_SHORT_TEXT) {
-        print_text(p->out, (struct fz_str){(const char *)v.data, v.n});
+        fz_json_text(p->out, (struct fz_str){(const char *)v.data, v.n});
         return true;
     }
     bool object = v.basic == FZ_VARIANT_BASIC_OBJECT;
@@ -185,7 +167,7 @@ static bool print_value(const struct printer *p, const uint8_t *bytes, size_t le
             if (!fz_variant_name_at(&p->names, fz_variant_read_le(v.ids + i * v.id_width, v.id_width), &name)) {
                 return false;
             }
-            print_text(p->out, name);
+            fz_json_text(p->out, name);
             fz_buf_putc(p->out, ':');
         }
         if (!fz_variant_element_at(&v, i, &element, &left) || !print_value(p, element, left, depth + 1)) {

@@ -31,18 +31,6 @@ struct delete_reader {
 
 // ---- deletion vectors
 
-struct fill {
-    int64_t *at, *end;
-};
-static enum fz_code fill_one(void *ctx, int64_t pos, struct fz_err *err) {
-    struct fill *fill = ctx;
-    if (fill->at == fill->end) {
-        return fz_fail(err, FZ_BUG, "a position set has more members than it counts");
-    }
-    *fill->at++ = pos;
-    return FZ_OK;
-}
-
 static enum fz_code next_vector(struct delete_source *s, struct delete_reader *r, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_positions *set = NULL;
@@ -55,15 +43,7 @@ static enum fz_code next_vector(struct delete_source *s, struct delete_reader *r
         return FZ_OK;
     }
     FZ_TRY(fz_scan_read_vector(s->store, s->vectors[at], s->cancel, &set, err));
-    size_t n = (size_t)fz_positions_count(set);
-    r->positions = fz_malloc(n * sizeof *r->positions + 1);
-    if (!r->positions) {
-        rc = fz_fail_nomem(err, n * sizeof *r->positions);
-        goto out;
-    }
-    struct fill fill = {r->positions, r->positions + n};
-    FZ_TRY(fz_positions_each(set, fill_one, &fill, err));
-    r->n_positions = (size_t)(fill.at - r->positions);
+    FZ_TRY(fz_scan_list_positions(set, &r->positions, &r->n_positions, err));
     r->vector = s->vectors[at];
     fz_arena_dispose(&r->arena);
     r->arena = (struct fz_arena){0};

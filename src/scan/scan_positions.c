@@ -154,6 +154,23 @@ static enum fz_code fill_one(void *ctx, int64_t pos, struct fz_err *err) {
     return FZ_OK;
 }
 
+enum fz_code fz_scan_list_positions(const struct fz_positions *set, int64_t **out, size_t *n, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    size_t count = (size_t)fz_positions_count(set);
+    int64_t *list = fz_malloc(count * sizeof *list + 1);
+    if (!list) {
+        return fz_fail_nomem(err, count * sizeof *list);
+    }
+    struct fill fill = {list, list + count};
+    FZ_TRY(fz_positions_each(set, fill_one, &fill, err));
+    *n = (size_t)(fill.at - list);
+    *out = list;
+    list = NULL;
+out:
+    fz_free(list);
+    return rc;
+}
+
 // Marking a batch from a sorted array costs what is deleted, not one look-up per row.
 static enum fz_code sort_positions(struct fz_scan_file_state *state, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
@@ -161,17 +178,8 @@ static enum fz_code sort_positions(struct fz_scan_file_state *state, struct fz_e
     if (count == 0 || count > MAX_SORTED) {
         return FZ_OK;
     }
-    int64_t *sorted = fz_malloc((size_t)count * sizeof *sorted);
-    if (!sorted) {
-        return fz_fail_nomem(err, (size_t)count * sizeof *sorted);
-    }
-    struct fill fill = {sorted, sorted + count};
-    FZ_TRY(fz_positions_each(state->deleted, fill_one, &fill, err));
-    state->sorted = sorted;
-    state->n_sorted = (size_t)(fill.at - sorted);
-    sorted = NULL;
+    FZ_TRY(fz_scan_list_positions(state->deleted, &state->sorted, &state->n_sorted, err));
 out:
-    fz_free(sorted);
     return rc;
 }
 

@@ -111,6 +111,8 @@ enum fz_code fz_scan_attach(struct fz_scan_plan_impl *impl, const struct fz_mani
 // scan_positions.c
 enum fz_code fz_scan_read_vector(struct fz_store *store, const struct fz_data_file *dv, struct fz_cancel *cancel,
                                  struct fz_positions **out, struct fz_err *err);
+enum fz_code fz_scan_list_positions(const struct fz_positions *set, int64_t **out, size_t *n,
+                                    struct fz_err *err); // ascending; fz_free
 void fz_scan_position_file_clear(struct fz_scan_position_file *file);
 enum fz_code fz_scan_positions_of(struct fz_scan_plan_impl *impl, size_t file_ix, struct fz_cancel *cancel,
                                   const struct fz_positions **out, struct fz_err *err);

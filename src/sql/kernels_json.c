@@ -131,20 +131,8 @@ static bool fill_decimal(struct fz_column *c, size_t row, const struct fz_json_n
         !fz_text_to_decimal(n->text, c->type->precision, c->type->scale, &v, &number)) {
         return false;
     }
-    switch (fz_type_width(c->type)) {
-    case 2:
-        ((int16_t *)c->data)[row] = (int16_t)v;
-        return true;
-    case 4:
-        ((int32_t *)c->data)[row] = (int32_t)v;
-        return true;
-    case 8:
-        ((int64_t *)c->data)[row] = (int64_t)v;
-        return true;
-    default:
-        ((struct fz_i128 *)c->data)[row] = fz_i128_of(v);
-        return true;
-    }
+    fz_column_put_decimal(c, row, v);
+    return true;
 }
 
 static bool fill_date(struct filler *f, struct fz_column *c, size_t row, const struct fz_json_node *n) {

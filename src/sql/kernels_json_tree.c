@@ -333,24 +333,6 @@ void fz_json_dispose(struct fz_json_tree *t) {
     t->nodes = NULL;
 }
 
-void fz_json_text(struct fz_buf *out, struct fz_str s) {
-    fz_buf_putc(out, '"');
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        static const char from[] = "\b\f\n\r\t\"\\", into[] = "bfnrt\"\\";
-        const char *at = c ? strchr(from, c) : NULL;
-        if (at != NULL) {
-            fz_buf_putc(out, '\\');
-            fz_buf_putc(out, into[at - from]);
-        } else if (c < ' ') {
-            fz_buf_printf(out, "\\u%04X", c);
-        } else {
-            fz_buf_putc(out, (char)c);
-        }
-    }
-    fz_buf_putc(out, '"');
-}
-
 void fz_json_number(struct fz_buf *out, const struct fz_json_node *n) {
     double v;
     if (n->kind == FZ_JSON_FLOAT && fz_parse_double(n->text, &v)) {

@@ -72,7 +72,6 @@ bool fz_json_parse(struct fz_json_tree *t, struct fz_str text); // nodes[0] is t
 void fz_json_dispose(struct fz_json_tree *t);
 void fz_json_print(struct fz_buf *out, const struct fz_json_tree *t, int32_t node); // compact, numbers printed again
 void fz_json_number(struct fz_buf *out, const struct fz_json_node *n);
-void fz_json_text(struct fz_buf *out, struct fz_str s); // with quotes, as Jackson escapes
 
 // Column access.
 static inline struct fz_str fz_col_str(const struct fz_column *c, size_t row) {
@@ -123,9 +122,6 @@ extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, f
 
 // histogram_numeric over (list of numbers, bins), registered per type.
 enum fz_code fz_kernel_histogram(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
-                                 struct fz_arena *strings, struct fz_err *err);
-// Iceberg's transforms by name ("bucket[16]"), registered per result type.
-enum fz_code fz_kernel_transform(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,
                                  struct fz_arena *strings, struct fz_err *err);
 // from_json: registered per result type; fills `out` of any shape.
 enum fz_code fz_kernel_from_json(const struct fz_column *args, size_t n_args, size_t n_rows, struct fz_column *out,

@@ -225,20 +225,8 @@ static bool put_decimal(struct fz_column *c, size_t row, __int128 v, int scale) 
     if (!fz_decimal_rescale(v, scale, c->type->scale, &v) || fz_decimal_digits(v) > c->type->precision) {
         return false;
     }
-    switch (fz_type_width(c->type)) {
-    case 2:
-        ((int16_t *)c->data)[row] = (int16_t)v;
-        return true;
-    case 4:
-        ((int32_t *)c->data)[row] = (int32_t)v;
-        return true;
-    case 8:
-        ((int64_t *)c->data)[row] = (int64_t)v;
-        return true;
-    default:
-        ((struct fz_i128 *)c->data)[row] = fz_i128_of(v);
-        return true;
-    }
+    fz_column_put_decimal(c, row, v);
+    return true;
 }
 
 static bool decimal_of_double(struct fz_column *c, size_t row, double v) {

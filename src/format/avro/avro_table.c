@@ -397,19 +397,7 @@ static enum fz_code store_decimal(struct fz_avro_table_reader *r, const struct s
         fz_decimal_digits(v) > c->type->precision) {
         return damaged(r, s->node, "a decimal has more digits than its type", err);
     }
-    switch (fz_type_width(c->type)) {
-    case 2:
-        ((int16_t *)c->data)[row] = (int16_t)v;
-        break;
-    case 4:
-        ((int32_t *)c->data)[row] = (int32_t)v;
-        break;
-    case 8:
-        ((int64_t *)c->data)[row] = (int64_t)v;
-        break;
-    default:
-        ((struct fz_i128 *)c->data)[row] = fz_i128_of(v);
-    }
+    fz_column_put_decimal(c, row, v);
     return FZ_OK;
 }
 
