@@ -213,7 +213,7 @@ def changed_ids():
 
 
 def untouched_pages(file, gone, changed, assigned):
-    """Pages of flat columns that no changed row is in, of chunks that are not encoded again as a whole."""
+    """Pages that no changed row is in, of chunks that are not encoded again as a whole: nested columns with new values are."""
     out = []
     for g, chunks in enumerate(file.groups):
         ids = file.parquet.read_row_group(g, columns=["id"]).column(0).combine_chunks()
@@ -222,10 +222,12 @@ def untouched_pages(file, gone, changed, assigned):
             continue
         for c in chunks:
             name = c.meta[3][0].decode()
-            if len(c.meta[3]) > 1 or name.startswith("_"):
+            nested = len(c.meta[3]) > 1
+            if name.startswith("_") or (nested and (name in assigned or c.offsets is None)):
                 continue
+            starts = [o.get(3, 0) for o in c.offsets] + [len(ids)] if nested else [p[2] for p in c.data_pages] + [len(ids)]
             touched = pc.or_(lost, other) if name in assigned else lost
-            marked = [pc.any(touched.slice(p[2], p[3])).as_py() for p in c.data_pages]
+            marked = [pc.any(touched.slice(a, b - a)).as_py() for a, b in zip(starts, starts[1:])]
             if sum(len(p[4]) for p, m in zip(c.data_pages, marked) if m) <= WHOLE * sum(len(p[4]) for p in c.data_pages):
                 out += [(g, name, p[4]) for p, m in zip(c.data_pages, marked) if not m]
     return out
@@ -271,6 +273,7 @@ def run_case(frazil, folder, version, writer, path, source, case, spark_work):
     duckdb.sql("create or replace table w as select * from source_rows")
     files = t.files()
     opened = [pages.File(f) for f in files]
+    made_by = opened[0].parquet.metadata.created_by.encode()
     for n, statement in enumerate(statements):
         before = opened
         duckdb.sql("create or replace table before as select * from w")
@@ -290,13 +293,15 @@ def run_case(frazil, folder, version, writer, path, source, case, spark_work):
         check(looked == len(files) and not problems, f"{step}: manifests: {problems[:5]}")
         gone, changed = changed_ids()
         sets = statement.split(" WHERE ")[0]
-        assigned = {c for c in FLAT if f"SET {c} = " in statement or f", {c} = " in sets}
+        assigned = {c for c in COLUMNS if f"SET {c} = " in statement or f", {c} = " in sets}
         new_pages = {p[4] for f in opened for g in f.groups for c in g for p in c.pages}
         stay = [x for f in before for x in untouched_pages(f, gone, changed, assigned) if (writer, x[1]) not in OTHER_FORM]
         if name == "floats" and n > 1:
             stay = [x for x in stay if x[1] != "f"]  # files do not say how many NaN a row group has
         lost = [x for x in stay if x[2] not in new_pages]
         copied_pages[label] = copied_pages.get(label, 0) + len(stay)
+        named = {(f.parquet.metadata.metadata or {}).get(b"frazil.copied-from") for f in opened} - {None}
+        check(named <= ({made_by} if writer != "frazil" else set()) and (named or not stay or writer == "frazil"), f"{step}: copied from {named}, made by {made_by}")
         check(not lost, f"{step}: {len(lost)} of {len(stay)} untouched pages are not in the new files: {sorted({x[:2] for x in lost})[:6]}")
         if n == len(statements) - 1:
             queries(files, filters, step, want)

@@ -268,8 +268,7 @@ out:
     return rc;
 }
 
-// Reads the levels of the next `n_rows` rows, and their values densely into `column` (NULL: levels only).
-static enum fz_code read_leaf(struct fz_pqr_leaf *leaf, struct fz_column *column, size_t n_rows, struct fz_err *err) {
+enum fz_code fz_pqr_read_levels(struct fz_pqr_leaf *leaf, struct fz_column *column, size_t n_rows, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const size_t width = leaf->conv.dst_width;
     size_t rows = 0;
@@ -315,13 +314,13 @@ out:
 static enum fz_code read_below(struct fz_pqr_target *t, struct fz_column *column, size_t n, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     if (t->fill == FZ_PQR_FILL_LEAF) {
-        return read_leaf(t->leaf, column, n, err);
+        return fz_pqr_read_levels(t->leaf, column, n, err);
     }
     if (t->fill == FZ_PQR_FILL_VARIANT) {
         return read_below(&t->children[0], fz_pqr_variant_group(t->variant), n, err);
     }
     if (t->leaf != NULL && t->leaf->levels_only && t->own_leaf) {
-        FZ_TRY(read_leaf(t->leaf, NULL, n, err));
+        FZ_TRY(fz_pqr_read_levels(t->leaf, NULL, n, err));
     }
     struct fz_column *parent = t->fill == FZ_PQR_FILL_MAP ? &column->children[0] : column;
     for (size_t i = 0; i < t->n_children; i++) {

@@ -147,7 +147,7 @@ static bool statistics_suffice(const struct fz_pw_leaf *leaf, const struct fz_pq
     if (!wants_counts(leaf)) {
         return true;
     }
-    if ((s->null_count < 0 && !leaf->required) || s->null_count > chunk->num_values) {
+    if ((s->null_count < 0 && leaf->max_def > 0) || s->null_count > chunk->num_values) {
         return false;
     }
     if (leaf->kind == FZ_PW_F32 || leaf->kind == FZ_PW_F64) {
@@ -222,16 +222,27 @@ static bool is_touched(const struct fz_parquet_patch *patch, size_t field) {
     return patch != NULL && (patch->n_gone > 0 || (patch->n_rows > 0 && patch->assigned[field]));
 }
 
-// Pages of flat columns can be encoded one by one; not in the codecs that are only read.
-static bool can_patch(const struct visit *v, const struct fz_pw_node *root) {
-    const struct fz_pqr_node *source = fz_pqr_child_by_id(&v->copy->file->root, root->field_id);
-    if (root->kind != FZ_PW_LEAF || source == NULL) {
-        return false;
+// Whether pages of all leaves below can be encoded one by one: not in the codecs that are only read.
+static bool can_patch_below(const struct visit *v, const struct fz_pqr_node *source) {
+    if (source->kind == FZ_PQR_LEAF) {
+        int codec = v->copy->file->meta.row_groups[v->copy->row_group].columns[source->leaf].codec;
+        return codec != FZ_PQ_LZO && codec != FZ_PQ_LZ4 && codec >= FZ_PQ_UNCOMPRESSED && codec <= FZ_PQ_LZ4_RAW;
     }
-    const struct fz_pq_row_group *group = &v->copy->file->meta.row_groups[v->copy->row_group];
-    int codec = group->columns[source->leaf].codec;
-    return group->num_rows <= INT32_MAX && codec != FZ_PQ_LZO && codec != FZ_PQ_LZ4 && codec >= FZ_PQ_UNCOMPRESSED &&
-           codec <= FZ_PQ_LZ4_RAW;
+    for (size_t i = 0; i < source->n_children; i++) {
+        if (!can_patch_below(v, &source->children[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Rows go away in any column; new values come into flat ones only.
+static bool can_patch(const struct visit *v, const struct fz_pw_node *root) {
+    const struct fz_parquet_patch *patch = v->copy->patch;
+    const struct fz_pqr_node *source = fz_pqr_child_by_id(&v->copy->file->root, root->field_id);
+    bool assigned = patch->n_rows > 0 && patch->assigned[root->column_ix];
+    return source != NULL && (root->kind == FZ_PW_LEAF || !assigned) &&
+           v->copy->file->meta.row_groups[v->copy->row_group].num_rows <= INT32_MAX && can_patch_below(v, source);
 }
 
 size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy,
@@ -384,6 +395,7 @@ enum fz_code fz_pc_pages_walk(const struct fz_pc_job *job, const struct fz_pw_le
             out->items[out->n++] = (struct fz_pc_page){.at = at,
                                                        .size = size,
                                                        .first_row = values,
+                                                       .n_rows = header.num_values,
                                                        .n_values = header.num_values,
                                                        .raw = raw,
                                                        .encoding = header.encoding,
@@ -406,6 +418,32 @@ out:
     return rc;
 }
 
+enum fz_code fz_pc_pages_place(const struct fz_pc_job *job, const struct fz_pw_leaf *leaf, size_t ix,
+                               struct fz_pc_pages *pages, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_pc_piece *pieces = &job->pieces[FZ_PC_PIECES * ix], *piece = &pieces[FZ_PC_OFFSET_INDEX];
+    struct fz_arena scratch = {0};
+    struct fz_pq_offset_index index;
+    if (leaf->max_rep == 0) {
+        return FZ_OK;
+    }
+    FZ_TRY(fz_pq_offset_index_decode(&scratch, piece->bytes, piece->len, &index, err));
+    bool fits = index.n_pages == pages->n;
+    int64_t end = job->copy->file->meta.row_groups[job->copy->row_group].num_rows;
+    for (size_t i = pages->n; fits && i-- > 0;) {
+        struct fz_pc_page *page = &pages->items[i];
+        page->first_row = index.pages[i].first_row_index;
+        page->n_rows = end - page->first_row;
+        fits = index.pages[i].offset - pieces[FZ_PC_CHUNK].offset == (int64_t)page->at && page->n_rows > 0 &&
+               page->n_rows <= page->n_values;
+        end = page->first_row;
+    }
+    rc = fits && end == 0 ? FZ_OK : fz_pc_corrupt(job, leaf, "the offset index does not fit the pages", err);
+out:
+    fz_arena_dispose(&scratch);
+    return rc;
+}
+
 // Offsets, sizes and the offset index of a chunk that is copied whole.
 static enum fz_code take_pages(struct fz_pc_job *job, const struct fz_pc_piece *piece, const struct fz_pc_pages *pages,
                                struct fz_pw_chunk *out, struct fz_err *err) {
@@ -413,7 +451,7 @@ static enum fz_code take_pages(struct fz_pc_job *job, const struct fz_pc_piece *
     if (locations == NULL) {
         return fz_fail_nomem(err, pages->n * sizeof *locations);
     }
-    for (size_t i = 0; i < pages->n; i++) { // nested columns take the rows from the offset index
+    for (size_t i = 0; i < pages->n; i++) {
         const struct fz_pc_page *page = &pages->items[i];
         locations[i] = (struct fz_pq_page_location){(int64_t)page->at, (int32_t)page->size, page->first_row};
     }
@@ -425,24 +463,6 @@ static enum fz_code take_pages(struct fz_pc_job *job, const struct fz_pc_piece *
     out->copied_len = pages->size;
     out->index.offsets = (struct fz_pq_offset_index){.pages = locations, .n_pages = pages->n};
     return FZ_OK;
-}
-
-// First rows of the pages of a nested column.
-static enum fz_code take_rows(struct fz_pc_job *job, const struct fz_pw_leaf *leaf, const struct fz_pc_piece *piece,
-                              int64_t chunk_start, struct fz_pw_chunk *out, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    struct fz_pq_offset_index index;
-    struct fz_pq_page_location *pages = (struct fz_pq_page_location *)(uintptr_t)out->index.offsets.pages;
-    FZ_TRY(fz_pq_offset_index_decode(&job->group->arena, piece->bytes, piece->len, &index, err));
-    bool fits = index.n_pages == out->index.offsets.n_pages;
-    for (size_t i = 0; fits && i < index.n_pages; i++) {
-        fits = index.pages[i].offset - chunk_start == pages[i].offset && index.pages[i].first_row_index >= 0 &&
-               (i == 0 || index.pages[i].first_row_index > index.pages[i - 1].first_row_index);
-        pages[i].first_row_index = index.pages[i].first_row_index;
-    }
-    rc = fits ? FZ_OK : fz_pc_corrupt(job, leaf, "the offset index does not fit the pages", err);
-out:
-    return rc;
 }
 
 static enum fz_code take_encodings(struct fz_pc_job *job, const struct fz_pq_column_chunk *from,
@@ -504,10 +524,8 @@ static enum fz_code copy_leaf(struct fz_pc_job *job, const struct fz_pw_leaf *le
                                             .offset_index_offset = -1,
                                             .column_index_offset = -1};
     FZ_TRY(fz_pc_pages_walk(job, leaf, &pieces[FZ_PC_CHUNK], from->num_values, &pages, err));
+    FZ_TRY(fz_pc_pages_place(job, leaf, ix, &pages, err));
     FZ_TRY(take_pages(job, &pieces[FZ_PC_CHUNK], &pages, out, err));
-    if (leaf->max_rep > 0) {
-        FZ_TRY(take_rows(job, leaf, &pieces[FZ_PC_OFFSET_INDEX], pieces[FZ_PC_CHUNK].offset, out, err));
-    }
     FZ_TRY(take_encodings(job, from, &pages, out, err));
     FZ_TRY(take_statistics(job, from, out, err));
     size_t header_len;
@@ -553,6 +571,30 @@ static enum fz_code copy_node(struct fz_pc_job *job, struct fz_parquet_encoder *
     }
 out:
     return rc;
+}
+
+// Who made the pages that are copied: the file's writer, or for a file of ours what its own key says.
+static enum fz_code note_writer(struct fz_pc_job *job, struct fz_err *err) {
+    const struct fz_pq_file *meta = &job->copy->file->meta;
+    bool ours = meta->created_by != NULL && strncmp(meta->created_by, FZ_PC_OURS, strlen(FZ_PC_OURS)) == 0;
+    const char *name = ours ? NULL : meta->created_by;
+    for (size_t i = 0; ours && i < meta->n_key_values; i++) {
+        if (strcmp(meta->key_values[i].key, FZ_PW_COPIED_FROM) == 0) {
+            name = meta->key_values[i].value;
+        }
+    }
+    if (name == NULL) {
+        return FZ_OK;
+    }
+    char *copy = fz_arena_strdup(&job->group->arena, name);
+    if (copy == NULL) {
+        return fz_fail_nomem(err, strlen(name));
+    }
+    for (char *p = copy; *p != '\0'; p++) { // bytes from outside
+        *p = *p < ' ' || *p > '~' || (*p == ';' && !ours) ? '?' : *p;
+    }
+    job->group->copied_from = copy;
+    return FZ_OK;
 }
 
 static void count_encoded(const struct fz_pc_job *job) {
@@ -619,6 +661,7 @@ enum fz_code fz_parquet_copy_group(struct fz_parquet_encoder *encoder, const str
     }
     fz_pw_scratch_give(encoder);
     FZ_TRY(rc);
+    FZ_TRY(note_writer(&job, err));
     count_encoded(&job);
     *out = job.group;
     job.group = NULL;

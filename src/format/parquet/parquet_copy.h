@@ -31,7 +31,7 @@ struct fz_parquet_copy {
     bool like_new; // only chunks of the encoder's codec, and with a bloom filter where it makes one
 };
 // Sets a byte for each of the encoder's fields (in the order of its options) whose chunks can be copied: same physical form as the
-// encoder would write, and statistics that give the counts and bounds a manifest needs. With a patch, columns it touches have to be flat.
+// encoder would write, and statistics that give the counts and bounds a manifest needs. With a patch, columns that get new values have to be flat.
 // Returns how many.
 size_t fz_parquet_copy_fields(const struct fz_parquet_encoder *encoder, const struct fz_parquet_copy *copy,
                               uint8_t *fields);

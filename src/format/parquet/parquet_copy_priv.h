@@ -7,6 +7,8 @@
 #include "format/parquet/parquet_reader_priv.h"
 #include "format/parquet/parquet_writer_priv.h"
 
+#define FZ_PC_OURS "frazil version" // how created_by of our own files begins
+
 struct fz_pc_piece { // a range of the file wanted for one leaf
     int64_t offset;
     size_t len;
@@ -25,7 +27,7 @@ struct fz_pc_job {
 
 struct fz_pc_page { // a data page
     size_t at, size; // within the chunk, header included
-    int64_t first_row; // flat columns only
+    int64_t first_row, n_rows; // of columns inside lists and maps: by fz_pc_pages_place
     int32_t n_values;
     int64_t raw; // header and body before compression
     int encoding;
@@ -47,13 +49,17 @@ enum fz_code fz_pc_corrupt(const struct fz_pc_job *job, const struct fz_pw_leaf 
 enum fz_code fz_pc_pages_walk(const struct fz_pc_job *job, const struct fz_pw_leaf *leaf,
                               const struct fz_pc_piece *piece, int64_t num_values, struct fz_pc_pages *out,
                               struct fz_err *err);
+// Which rows the pages of leaf `ix` hold, where values are not rows: by the offset index, which has to fit.
+enum fz_code fz_pc_pages_place(const struct fz_pc_job *job, const struct fz_pw_leaf *leaf, size_t ix,
+                               struct fz_pc_pages *pages, struct fz_err *err);
 void fz_pc_pages_dispose(struct fz_pc_pages *pages);
 // Statistics bytes as one side of a range (which is not `set` by it). False: not of the right length, or NaN.
 bool fz_pc_parse_side(const struct fz_pw_leaf *leaf, struct fz_str bytes, bool upper, struct fz_pw_range *range);
 // Without column orders the order of min_value and max_value is not said; DuckDB's is what everybody's is.
 bool fz_pc_order_is_known(const struct fz_pq_file *meta);
 
-// parquet_patch.c: the chunk of leaf `ix` with the job's patch applied, in group->chunks[ix]. `values` NULL: no row gets a new value.
+// parquet_patch.c: the chunk of leaf `ix` with the job's patch applied, in group->chunks[ix]. `values` NULL: no row gets a new value; for
+// a leaf of a nested column it is.
 enum fz_code fz_pc_patch_leaf(struct fz_pc_job *job, struct fz_parquet_encoder *w, size_t ix,
                               const struct fz_column *values, struct fz_err *err);
 

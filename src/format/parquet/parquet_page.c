@@ -458,7 +458,9 @@ enum fz_code fz_pqr_page_open(struct fz_pqr_leaf *leaf, const uint8_t *page, siz
     leaf->end = page + len;
     leaf->offset = offset;
     leaf->chunk_left = INT64_MAX / 2; // the caller knows how many values there are
-    leaf->page_left = 0;
+    leaf->page_left = leaf->ahead_at = leaf->ahead_n = 0;
     leaf->done = false;
-    return read_page(leaf, err);
+    enum fz_code rc = read_page(leaf, err);
+    leaf->chunk_left = 0;
+    return rc;
 }

@@ -2,38 +2,12 @@
 // changed and encoded again by the writer's own column machinery, into the same chunk. The dictionary grows, so that copied pages keep
 // their indexes; counts, bounds, encodings and page index are made anew from the pages that are written. When nearly all bytes would be
 // encoded again anyway the whole chunk is. docs/partial-rewrite.md section 4.
-#include "format/parquet/parquet_copy_priv.h"
+#include "format/parquet/parquet_patch_priv.h"
 #include "format/parquet/parquet_prune.h"
 
 enum { WHOLE_PERCENT = 70 }; // of a chunk's bytes in pages that are touched: then all of it is encoded again
 
-struct patch {
-    struct fz_pc_job *job;
-    struct fz_parquet_encoder *w;
-    struct fz_pw_leaf *leaf;
-    const struct fz_parquet_patch *rows;
-    const struct fz_column *values; // NULL: rows only go away
-    const struct fz_pq_column_chunk *from;
-    const struct fz_pc_piece *chunk;
-    struct fz_pc_pages pages;
-    uint8_t *touched; // per page
-    bool whole;
-    bool has_index; // entries of copied pages are known
-    struct fz_pq_column_index index;
-    // decoding
-    struct fz_pqr_leaf cursor;
-    struct fz_pqr_target target;
-    struct fz_column column;
-    struct fz_buf scratch;
-    bool has_dict, dict_full;
-    size_t next_gone, next_row; // in the patch
-    // old rows
-    bool old_lo, old_hi; // bounds of the old chunk are known, exact or not
-    struct fz_pw_range old, removed, kept;
-    int64_t touched_nulls, touched_values; // of pages that are encoded again, before
-};
-
-static enum fz_code damaged(const struct patch *p, const char *what, struct fz_err *err) {
+static enum fz_code damaged(const struct fz_pp *p, const char *what, struct fz_err *err) {
     return fz_pc_corrupt(p->job, p->leaf, what, err);
 }
 
@@ -41,19 +15,19 @@ static enum fz_code damaged(const struct patch *p, const char *what, struct fz_e
 
 // Our own pages without a dictionary are in the form that was chosen for their column: encoding all of the chunk anew would give the same
 // again, at the price of choosing it and of the pages that nothing touches.
-static bool is_well_formed(const struct patch *p) {
+static bool is_well_formed(const struct fz_pp *p) {
     const char *by = p->job->copy->file->meta.created_by;
-    return p->pages.dict_size == 0 && by != NULL && strncmp(by, "frazil version", 14) == 0;
+    return p->pages.dict_size == 0 && by != NULL && strncmp(by, FZ_PC_OURS, strlen(FZ_PC_OURS)) == 0;
 }
 
 // Marks pages with a row that goes away or changes. Whether so many bytes would be encoded again that the whole chunk may be: pages that go
 // away as a whole do not count.
-static bool mark_touched(struct patch *p) {
+static bool mark_touched(struct fz_pp *p) {
     const struct fz_parquet_patch *rows = p->rows;
     size_t touched = 0, left = 0, g = 0, u = 0;
     for (size_t i = 0; i < p->pages.n; i++) {
         const struct fz_pc_page *page = &p->pages.items[i];
-        int64_t end = page->first_row + page->n_values;
+        int64_t end = page->first_row + page->n_rows;
         size_t g0 = g, u0 = u;
         while (g < rows->n_gone && rows->gone[g] < end) {
             g++;
@@ -62,75 +36,16 @@ static bool mark_touched(struct patch *p) {
             u++;
         }
         p->touched[i] = g > g0 || u > u0;
-        bool goes_away = g - g0 == (size_t)page->n_values;
+        bool goes_away = g - g0 == (size_t)page->n_rows;
         touched += p->touched[i] && !goes_away ? page->size : 0;
         left += goes_away ? 0 : page->size;
     }
     return !is_well_formed(p) && touched * 100 > left * WHOLE_PERCENT;
 }
 
-// The old column index, when it says something of every page that is written as it is.
-static enum fz_code load_index(struct patch *p, const struct fz_pc_piece *piece, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    if (piece->len == 0 || !fz_pc_order_is_known(&p->job->copy->file->meta)) {
-        return FZ_OK;
-    }
-    FZ_TRY(fz_pq_column_index_decode(&p->w->group_arena, piece->bytes, piece->len, &p->index, err));
-    p->has_index = p->index.n_pages == p->pages.n && p->index.null_counts != NULL;
-    struct fz_pw_range probe = {0};
-    for (size_t i = 0; p->has_index && i < p->pages.n; i++) {
-        p->has_index = p->index.null_counts[i] >= 0 && p->index.null_counts[i] <= p->pages.items[i].n_values &&
-                       (p->index.null_pages[i] || (fz_pc_parse_side(p->leaf, p->index.min_values[i], false, &probe) &&
-                                                   fz_pc_parse_side(p->leaf, p->index.max_values[i], true, &probe)));
-    }
-    rc = fz_pw_range_check(&probe, err);
-    fz_pw_range_dispose(&probe);
-out:
-    return rc;
-}
-
-static void take_old_bounds(struct patch *p) {
-    const struct fz_pq_statistics *s = &p->from->statistics;
-    if (s->deprecated || !fz_pc_order_is_known(&p->job->copy->file->meta)) {
-        return;
-    }
-    p->old_lo = s->has_min && fz_pc_parse_side(p->leaf, s->min, false, &p->old);
-    p->old_hi = s->has_max && fz_pc_parse_side(p->leaf, s->max, true, &p->old);
-    p->old.set = true;
-}
-
-// ---- ranges of decoded values
-
-// Widens `range` by the valid ones among `n` rows of a column (`rows` NULL: the first n).
-static enum fz_code add_to_range(struct patch *p, const struct fz_column *column, const uint32_t *rows, size_t n,
-                                 struct fz_pw_range *range, struct fz_err *err) {
-    size_t width = fz_type_width(column->type), k = 0;
-    bool widen = p->leaf->kind == FZ_PW_I16;
-    int64_t nans = 0;
-    fz_buf_clear(&p->scratch);
-    if (!fz_buf_reserve(&p->scratch, n * (widen ? 4 : width) + 1)) {
-        return fz_buf_check(&p->scratch, err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        size_t row = rows == NULL ? i : rows[i];
-        if (!fz_column_is_valid(column, row)) {
-            continue;
-        }
-        if (widen) {
-            int32_t v = ((const int16_t *)column->data)[row];
-            memcpy(p->scratch.ptr + k * 4, &v, 4);
-        } else {
-            memcpy(p->scratch.ptr + k * width, (const char *)column->data + row * width, width);
-        }
-        k++;
-    }
-    fz_pw_range_add(range, p->leaf->kind, p->scratch.ptr, k, &nans);
-    return fz_pw_range_check(range, err);
-}
-
 // ---- decoding
 
-static enum fz_code open_cursor(struct patch *p, const struct fz_pqr_node *node, struct fz_err *err) {
+static enum fz_code open_cursor(struct fz_pp *p, const struct fz_pqr_node *node, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pqr_leaf *leaf = &p->cursor;
     *leaf = (struct fz_pqr_leaf){.file = p->job->copy->file, .node = node, .chunk = p->from};
@@ -151,20 +66,25 @@ out:
     return rc;
 }
 
-static enum fz_code open_page(struct patch *p, size_t i, struct fz_err *err) {
+enum fz_code fz_pp_open_page(struct fz_pp *p, size_t i, struct fz_err *err) {
     const struct fz_pc_page *page = &p->pages.items[i];
     return fz_pqr_page_open(&p->cursor, (const uint8_t *)p->chunk->bytes + page->at, page->size,
                             p->chunk->offset + (int64_t)page->at, err);
 }
 
-// The next n rows of the page at hand.
-static enum fz_code read_rows(struct patch *p, size_t n, struct fz_err *err) {
+enum fz_code fz_pp_read(struct fz_pp *p, size_t n, size_t *n_values, struct fz_err *err) {
     fz_pqr_leaf_release(&p->cursor);
-    return fz_pqr_fill_column(&p->target, &p->column, n, err);
+    if (!p->nested) {
+        *n_values = n;
+        return fz_pqr_fill_column(&p->target, &p->column, n, err);
+    }
+    enum fz_code rc = fz_pqr_read_levels(&p->cursor, &p->column, n, err);
+    *n_values = p->cursor.n_present;
+    return rc;
 }
 
 // Puts the old dictionary's entries into the new one, under the same numbers; dict_full when that cannot be.
-static enum fz_code load_dictionary(struct patch *p, struct fz_err *err) {
+static enum fz_code load_dictionary(struct fz_pp *p, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_leaf *leaf = p->leaf;
     struct fz_parquet_encoder *w = p->w;
@@ -195,7 +115,7 @@ out:
 
 // ---- writing
 
-static enum fz_code copy_page(struct patch *p, size_t i, struct fz_err *err) {
+static enum fz_code copy_page(struct fz_pp *p, size_t i, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_leaf *leaf = p->leaf;
     const struct fz_pc_page *page = &p->pages.items[i];
@@ -217,7 +137,7 @@ static enum fz_code copy_page(struct patch *p, size_t i, struct fz_err *err) {
     }
     leaf->chunk_uncompressed += page->raw;
     leaf->chunk_values += page->n_values;
-    leaf->chunk_rows += page->n_values;
+    leaf->chunk_rows += page->n_rows;
     if (p->job->copy->counts != NULL) {
         p->job->copy->counts->pages_copied++;
         p->job->copy->counts->bytes_copied += (int64_t)page->size;
@@ -240,7 +160,7 @@ static int own_encoding(const struct fz_pw_leaf *leaf, int encoding) {
     return fits ? encoding : FZ_PQ_PLAIN;
 }
 
-static void choose_encoding(struct patch *p, size_t i) {
+static void choose_encoding(struct fz_pp *p, size_t i) {
     const struct fz_pc_page *page = &p->pages.items[i];
     if (p->whole) {
         return; // as the writer likes
@@ -263,7 +183,7 @@ static void set_value(struct fz_column *to, size_t row, const struct fz_column *
 }
 
 // Applies the patch to n decoded rows from `first` on. Rows that stay go to `stay`, when not all do.
-static enum fz_code change_rows(struct patch *p, int64_t first, size_t n, uint32_t *stay, size_t *n_stay,
+static enum fz_code change_rows(struct fz_pp *p, int64_t first, size_t n, uint32_t *stay, size_t *n_stay,
                                 struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_parquet_patch *rows = p->rows;
@@ -287,7 +207,7 @@ static enum fz_code change_rows(struct patch *p, int64_t first, size_t n, uint32
         lost[n_lost++] = (uint32_t)(rows->rows[u] - first);
     }
     if (n_lost > 0 && !p->whole) {
-        FZ_TRY(add_to_range(p, &p->column, lost, n_lost, &p->removed, err));
+        FZ_TRY(fz_pp_add_to_range(p, &p->column, lost, n_lost, &p->removed, err));
     }
     for (size_t i = u0; i < u; i++) {
         set_value(&p->column, (size_t)(rows->rows[i] - first), p->values, i);
@@ -299,31 +219,111 @@ out:
 }
 
 // Whether a page that was encoded again ends here. All columns of the row group decide the same: by rows alone.
-static bool ends_page(const struct patch *p, size_t i) {
+static bool ends_page(const struct fz_pp *p, size_t i) {
     const struct fz_pc_page *next = i + 1 < p->pages.n ? &p->pages.items[i + 1] : NULL;
     if (next == NULL || !p->touched[i + 1] || p->leaf->page_rows >= p->w->page_rows_max / 4) {
         return true;
     }
     // A page that shrank goes together with the next one, if that loses rows in all columns too.
-    bool next_shrinks =
-        p->next_gone < p->rows->n_gone && p->rows->gone[p->next_gone] < next->first_row + next->n_values;
+    bool next_shrinks = p->next_gone < p->rows->n_gone && p->rows->gone[p->next_gone] < next->first_row + next->n_rows;
     return !next_shrinks;
 }
 
-static enum fz_code encode_page(struct patch *p, size_t i, struct fz_err *err) {
+// ---- nested columns: a leaf's pages are changed at the level of its levels, whatever is around it
+
+// Lets go of the rows that are left out among those that were read, from `first` on: levels of the others become slots.
+static enum fz_code keep_levels(struct fz_pp *p, int64_t first, struct fz_pw_slots *slots, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    const struct fz_parquet_patch *rows = p->rows;
+    const struct fz_pqr_leaf *from = &p->cursor;
+    size_t g = p->next_gone, n_lost = 0, k = 0, v = 0, need = from->n_levels + 1;
+    int64_t row = first - 1;
+    bool lost = false;
+    FZ_TRY(fz_grow((void **)&p->slot_rows, &p->slot_rows_cap, need, sizeof *p->slot_rows, err));
+    FZ_TRY(fz_grow((void **)&p->lost, &p->lost_cap, need, sizeof *p->lost, err));
+    for (size_t i = 0; i < from->n_levels; i++) {
+        if (from->batch_rep[i] == 0) {
+            row++;
+            g += lost;
+            lost = g < rows->n_gone && rows->gone[g] == row;
+        }
+        bool there = from->batch_def[i] == p->leaf->max_def;
+        p->touched_nulls += !there;
+        if (lost) {
+            p->lost[n_lost] = (uint32_t)v;
+            n_lost += there;
+        } else {
+            p->slot_rows[k] = there ? (uint32_t)v : FZ_PW_NO_ROW;
+            from->batch_def[k] = from->batch_def[i];
+            from->batch_rep[k++] = from->batch_rep[i];
+        }
+        v += there;
+    }
+    p->next_gone = g + lost;
+    *slots = (struct fz_pw_slots){.rows = p->slot_rows, .defs = from->batch_def, .reps = from->batch_rep, .n = k};
+    if (n_lost > 0 && !p->whole) {
+        FZ_TRY(fz_pp_add_to_range(p, &p->column, p->lost, n_lost, &p->removed, err));
+    }
+out:
+    return rc;
+}
+
+// How many of the slots, at most, make the first `rows` rows.
+static size_t slots_of_rows(const struct fz_pw_slots *slots, int64_t rows) {
+    size_t i = 0;
+    for (; i < slots->n && (slots->reps[i] != 0 || rows > 0); i++) {
+        rows -= slots->reps[i] == 0;
+    }
+    return i;
+}
+
+// The next n rows of the page at hand, from row `first` on.
+static enum fz_code encode_levels(struct fz_pp *p, int64_t first, size_t n, bool split, struct fz_err *err) {
+    enum fz_code rc = FZ_OK;
+    struct fz_pw_leaf *leaf = p->leaf;
+    struct fz_pw_slots slots;
+    size_t n_values;
+    FZ_TRY(fz_pp_read(p, n, &n_values, err));
+    FZ_TRY(keep_levels(p, first, &slots, err));
+    while (slots.n > 0) {
+        struct fz_pw_slots part = slots;
+        bool had_dict = leaf->use_dict;
+        part.n = split ? slots_of_rows(&slots, p->w->page_rows_max - leaf->page_rows) : slots.n;
+        FZ_TRY(fz_pw_leaf_append_slots(p->w, leaf, &p->column, &part, err));
+        p->dict_full |= had_dict && !leaf->use_dict;
+        if (split && leaf->page_rows >= p->w->page_rows_max) {
+            FZ_TRY(fz_pw_page_cut(p->w, leaf, err));
+        }
+        slots.rows += part.n;
+        slots.defs += part.n;
+        slots.reps += part.n;
+        slots.n -= part.n;
+    }
+out:
+    return rc;
+}
+
+// ---- pages that are encoded again
+
+static enum fz_code encode_page(struct fz_pp *p, size_t i, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pc_page *page = &p->pages.items[i];
     struct fz_pw_leaf *leaf = p->leaf;
-    bool split = page->n_values > 2 * p->w->page_rows_max;
+    bool split = page->n_rows > 2 * p->w->page_rows_max;
     uint32_t stay[FZ_BATCH_ROWS];
-    FZ_TRY(open_page(p, i, err));
+    FZ_TRY(fz_pp_open_page(p, i, err));
     if (leaf->n_levels == 0) {
         choose_encoding(p, i);
     }
-    for (int64_t done = 0; done < page->n_values;) {
-        size_t n = page->n_values - done < FZ_BATCH_ROWS ? (size_t)(page->n_values - done) : FZ_BATCH_ROWS, n_stay = 0;
+    for (int64_t done = 0; done < page->n_rows;) {
+        size_t n = page->n_rows - done < FZ_BATCH_ROWS ? (size_t)(page->n_rows - done) : FZ_BATCH_ROWS, n_stay = 0;
         FZ_TRY(fz_cancel_check(p->job->cancel, err));
-        FZ_TRY(read_rows(p, n, err));
+        if (p->nested) {
+            FZ_TRY(encode_levels(p, page->first_row + done, n, split, err));
+            done += (int64_t)n;
+            continue;
+        }
+        FZ_TRY(fz_pp_read(p, n, &n_stay, err));
         for (size_t k = 0; p->column.validity != NULL && k < n; k++) {
             p->touched_nulls += !fz_column_is_valid(&p->column, k);
         }
@@ -350,147 +350,10 @@ out:
     return rc;
 }
 
-// ---- bounds
-
-// Exact bounds of the pages that are copied, by their entries where those are exact, else by looking at the values: at as few pages as
-// can tell. `lo`, `hi`: which sides are wanted.
-static enum fz_code range_of_copied(struct patch *p, bool lo, bool hi, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    enum fz_pw_kind kind = p->leaf->kind;
-    bool exact = p->has_index && kind != FZ_PW_BYTES && kind != FZ_PW_FIXED;
-    struct fz_pw_range entry = {0};
-    for (size_t i = 0; i < p->pages.n; i++) {
-        if (p->touched[i] || (p->has_index && p->index.null_pages[i])) {
-            continue;
-        }
-        if (p->has_index) {
-            entry.set = fz_pc_parse_side(p->leaf, p->index.min_values[i], false, &entry) &&
-                        fz_pc_parse_side(p->leaf, p->index.max_values[i], true, &entry);
-            FZ_TRY(fz_pw_range_check(&entry, err));
-            if (exact) {
-                fz_pw_range_merge(&p->kept, kind, &entry);
-                continue;
-            }
-            bool lower = lo && (!p->kept.set || fz_pw_range_compare(kind, &entry, &p->kept, false) < 0);
-            bool higher = hi && (!p->kept.set || fz_pw_range_compare(kind, &entry, &p->kept, true) > 0);
-            if (entry.set && !lower && !higher) {
-                continue;
-            }
-        }
-        FZ_TRY(open_page(p, i, err));
-        for (int32_t left = p->pages.items[i].n_values; left > 0;) {
-            size_t n = left < FZ_BATCH_ROWS ? (size_t)left : FZ_BATCH_ROWS;
-            FZ_TRY(fz_cancel_check(p->job->cancel, err));
-            FZ_TRY(read_rows(p, n, err));
-            FZ_TRY(add_to_range(p, &p->column, NULL, n, &p->kept, err));
-            left -= (int32_t)n;
-        }
-        bool done_lo = !lo || (p->old_lo && p->kept.set && fz_pw_range_compare(kind, &p->kept, &p->old, false) <= 0);
-        bool done_hi = !hi || (p->old_hi && p->kept.set && fz_pw_range_compare(kind, &p->kept, &p->old, true) >= 0);
-        if (done_lo && done_hi) {
-            break;
-        }
-    }
-    rc = fz_pw_range_check(&p->kept, err);
-out:
-    fz_pw_range_dispose(&entry);
-    return rc;
-}
-
-static bool wants_bounds(const struct fz_pw_leaf *leaf) {
-    return leaf->metrics != FZ_METRICS_NONE && leaf->metrics != FZ_METRICS_COUNTS;
-}
-
-// One side of a range into another that may not be set yet.
-static void set_side(struct fz_pw_range *to, const struct fz_pw_range *from, bool upper) {
-    struct fz_buf *bytes = upper ? &to->bytes_hi : &to->bytes_lo;
-    const struct fz_buf *source = upper ? &from->bytes_hi : &from->bytes_lo;
-    *(upper ? &to->hi : &to->lo) = upper ? from->hi : from->lo;
-    *(upper ? &to->wide_hi : &to->wide_lo) = upper ? from->wide_hi : from->wide_lo;
-    fz_buf_clear(bytes);
-    fz_buf_append(bytes, source->ptr, source->len);
-}
-
-// Bounds of the whole chunk: those of the new pages are in leaf->chunk_range. *known false: there are none. A side that is only a bound
-// stays one (*loose).
-static enum fz_code merge_bounds(struct patch *p, int64_t copied_values, bool *known, bool loose[2],
-                                 struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    struct fz_pw_leaf *leaf = p->leaf;
-    const struct fz_pq_statistics *s = &p->from->statistics;
-    struct fz_pw_range sides = {.set = true};
-    *known = true;
-    if (copied_values == 0) {
-        return FZ_OK;
-    }
-    bool exact_index = p->has_index && leaf->kind != FZ_PW_BYTES && leaf->kind != FZ_PW_FIXED;
-    bool lost[2] = {true, true};
-    bool is_float = leaf->kind == FZ_PW_F32 || leaf->kind == FZ_PW_F64; // a bound of zero may stand for either sign
-    if (p->old_lo && !(s->min_exact && p->removed.set &&
-                       (is_float || fz_pw_range_compare(leaf->kind, &p->removed, &p->old, false) <= 0))) {
-        lost[0] = false;
-    }
-    if (p->old_hi && !(s->max_exact && p->removed.set &&
-                       (is_float || fz_pw_range_compare(leaf->kind, &p->removed, &p->old, true) >= 0))) {
-        lost[1] = false;
-    }
-    if (exact_index || lost[0] || lost[1]) {
-        if (!exact_index && !wants_bounds(leaf) && !(p->old_lo && p->old_hi)) {
-            *known = false; // nobody asked for them, and there were none
-            return FZ_OK;
-        }
-        FZ_TRY(range_of_copied(p, lost[0], lost[1], err));
-        if (exact_index) {
-            lost[0] = lost[1] = true;
-        }
-        if (!p->kept.set && (lost[0] || lost[1])) { // no value after all, or only NaN
-            goto out;
-        }
-    }
-    set_side(&sides, lost[0] ? &p->kept : &p->old, false);
-    set_side(&sides, lost[1] ? &p->kept : &p->old, true);
-    FZ_TRY(fz_pw_range_check(&sides, err));
-    loose[0] = !lost[0] && !s->min_exact;
-    loose[1] = !lost[1] && !s->max_exact;
-    fz_pw_range_merge(&leaf->chunk_range, leaf->kind, &sides);
-    rc = fz_pw_range_check(&leaf->chunk_range, err);
-out:
-    fz_pw_range_dispose(&sides);
-    return rc;
-}
-
-static int compare_entries(const struct fz_pw_leaf *leaf, struct fz_str a, struct fz_str b) {
-    struct fz_pw_range x = {.set = true}, y = {.set = true};
-    bool ok = fz_pc_parse_side(leaf, a, false, &x) && fz_pc_parse_side(leaf, b, false, &y) &&
-              fz_pw_range_check(&x, NULL) == FZ_OK && fz_pw_range_check(&y, NULL) == FZ_OK;
-    int c = ok ? fz_pw_range_compare(leaf->kind, &x, &y, false) : 2;
-    fz_pw_range_dispose(&x);
-    fz_pw_range_dispose(&y);
-    return c;
-}
-
-// The order of pages as their entries are written.
-static void order_pages(struct fz_pw_leaf *leaf) {
-    const struct fz_pw_page_entry *last = NULL;
-    leaf->ascending = leaf->descending = true;
-    for (size_t i = 0; i < leaf->n_pages && leaf->index_ok; i++) {
-        const struct fz_pw_page_entry *page = &leaf->pages[i];
-        if (page->null_page) {
-            continue;
-        }
-        if (last != NULL) {
-            int lo = compare_entries(leaf, last->min, page->min), hi = compare_entries(leaf, last->max, page->max);
-            leaf->ascending = leaf->ascending && lo <= 0 && hi <= 0;
-            leaf->descending = leaf->descending && lo >= 0 && hi >= 0 && lo < 2 && hi < 2;
-        }
-        last = page;
-    }
-}
-
 // ---- the chunk
 
 // The old bloom filter takes the new values in; what a chunk without one holds is not known.
-static enum fz_code load_bloom(struct patch *p, struct fz_err *err) {
+static enum fz_code load_bloom(struct fz_pp *p, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_bloom *bloom = &p->leaf->bloom;
     struct fz_str bytes;
@@ -511,7 +374,7 @@ out:
     return rc;
 }
 
-static enum fz_code start(struct patch *p, const struct fz_pqr_node *node, bool whole, struct fz_err *err) {
+static enum fz_code start(struct fz_pp *p, const struct fz_pqr_node *node, bool whole, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_leaf *leaf = p->leaf;
     FZ_TRY(open_cursor(p, node, err));
@@ -546,31 +409,35 @@ out:
     return rc;
 }
 
-static enum fz_code finish(struct patch *p, struct fz_pw_chunk *out, struct fz_err *err) {
+static enum fz_code finish(struct fz_pp *p, struct fz_pw_chunk *out, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     struct fz_pw_leaf *leaf = p->leaf;
     const struct fz_pq_statistics *s = &p->from->statistics;
     bool known = true, loose[2] = {false, false}, nulls_known = true;
     FZ_TRY(fz_pw_page_cut(p->w, leaf, err));
     if (!p->whole) {
-        nulls_known = leaf->required || s->null_count >= 0;
+        nulls_known = leaf->max_def == 0 || s->null_count >= 0;
         int64_t nulls = s->null_count > 0 ? s->null_count : 0, copied_nulls = nulls - p->touched_nulls;
         int64_t copied_values = p->from->num_values - p->touched_values - copied_nulls;
-        if (nulls_known && (copied_nulls < 0 || copied_values < 0)) {
+        bool other_nulls = nulls_known && (copied_nulls < 0 || copied_values < 0);
+        if (other_nulls && leaf->max_rep == 0) {
             rc = damaged(p, "its statistics count other NULLs than its pages hold", err);
             goto out;
         }
+        nulls_known = nulls_known && !other_nulls;
         if (!nulls_known) {
             copied_nulls = 0;
+        }
+        if (!nulls_known || leaf->max_rep > 0) { // writers do not agree on how NULL and empty lists count
             copied_values = p->from->num_values - p->touched_values;
         }
-        FZ_TRY(merge_bounds(p, copied_values, &known, loose, err));
+        FZ_TRY(fz_pp_merge_bounds(p, copied_values, &known, loose, err));
         leaf->chunk_nulls += copied_nulls;
         if (!known) {
             fz_pw_range_clear(&leaf->chunk_range);
         }
         leaf->index_ok = leaf->index_ok && p->has_index && known;
-        order_pages(leaf);
+        fz_pp_order_pages(leaf);
     }
     int64_t encoded = (int64_t)leaf->n_pages;
     FZ_TRY(fz_pw_leaf_finish(p->w, leaf, out, err));
@@ -592,7 +459,7 @@ out:
     return rc;
 }
 
-static void dispose(struct patch *p) {
+static void dispose(struct fz_pp *p) {
     fz_pqr_leaf_dispose(&p->cursor);
     fz_column_dispose(&p->column);
     fz_buf_dispose(&p->scratch);
@@ -601,13 +468,15 @@ static void dispose(struct patch *p) {
     fz_pw_range_dispose(&p->kept);
     fz_pc_pages_dispose(&p->pages);
     fz_free(p->touched);
+    fz_free(p->slot_rows);
+    fz_free(p->lost);
 }
 
 enum fz_code fz_pc_patch_leaf(struct fz_pc_job *job, struct fz_parquet_encoder *w, size_t ix,
                               const struct fz_column *values, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
     const struct fz_pqr_node *node = job->sources[ix];
-    struct patch p = {
+    struct fz_pp p = {
         .job = job,
         .w = w,
         .leaf = &w->leaves[ix],
@@ -615,6 +484,7 @@ enum fz_code fz_pc_patch_leaf(struct fz_pc_job *job, struct fz_parquet_encoder *
         .values = values,
         .from = &job->copy->file->meta.row_groups[job->copy->row_group].columns[node->leaf],
         .chunk = &job->pieces[FZ_PC_PIECES * ix + FZ_PC_CHUNK],
+        .nested = w->leaves[ix].n_path > 1,
     };
     // The chunk keeps its codec; index and statistics go into the group's arena.
     enum fz_pq_codec codec = w->codec;
@@ -624,6 +494,7 @@ enum fz_code fz_pc_patch_leaf(struct fz_pc_job *job, struct fz_parquet_encoder *
     w->group_arena = job->group->arena;
     job->group->arena = (struct fz_arena){0};
     FZ_TRY(fz_pc_pages_walk(job, p.leaf, p.chunk, p.from->num_values, &p.pages, err));
+    FZ_TRY(fz_pc_pages_place(job, p.leaf, ix, &p.pages, err));
     p.touched = fz_calloc(p.pages.n, 1);
     if (p.touched == NULL) {
         rc = fz_fail_nomem(err, p.pages.n);
@@ -633,8 +504,8 @@ enum fz_code fz_pc_patch_leaf(struct fz_pc_job *job, struct fz_parquet_encoder *
         w->codec = (enum fz_pq_codec)p.from->codec;
         w->level = -1;
     }
-    FZ_TRY(load_index(&p, &job->pieces[FZ_PC_PIECES * ix + FZ_PC_COLUMN_INDEX], err));
-    take_old_bounds(&p);
+    FZ_TRY(fz_pp_load_index(&p, &job->pieces[FZ_PC_PIECES * ix + FZ_PC_COLUMN_INDEX], err));
+    fz_pp_take_old_bounds(&p);
     FZ_TRY(start(&p, node, mark_touched(&p), err));
     for (size_t i = 0; i < p.pages.n; i++) {
         FZ_TRY(p.touched[i] ? encode_page(&p, i, err) : copy_page(&p, i, err));

@@ -195,7 +195,7 @@ void fz_pqr_leaf_release(struct fz_pqr_leaf *leaf); // the blocks of the batch b
 void fz_pqr_leaf_dispose(struct fz_pqr_leaf *leaf);
 // Makes sure there is a page with levels left; sets `done` at the end of the chunk.
 enum fz_code fz_pqr_page_next(struct fz_pqr_leaf *leaf, struct fz_err *err);
-// Makes one page, header and body of `len` bytes with slack behind, the page at hand: a dictionary page, or a data page of a flat column.
+// Makes one page, header and body of `len` bytes with slack behind, the page at hand and the last one.
 enum fz_code fz_pqr_page_open(struct fz_pqr_leaf *leaf, const uint8_t *page, size_t len, int64_t offset,
                               struct fz_err *err);
 // The pages of a flat chunk by its offset index, in `arena`; *n 0 when there is none, or one that does not cover the chunk.
@@ -239,6 +239,8 @@ void fz_pqr_variant_free(struct fz_pqr_variant *variant);
 struct fz_column *fz_pqr_variant_group(struct fz_pqr_variant *variant); // to be filled before
 enum fz_code fz_pqr_variant_build(struct fz_pqr_target *target, struct fz_column *column, size_t slots,
                                   struct fz_err *err);
+// Levels of the next `n_rows` rows into batch_def and batch_rep, and their values densely into `column` (NULL: levels only).
+enum fz_code fz_pqr_read_levels(struct fz_pqr_leaf *leaf, struct fz_column *column, size_t n_rows, struct fz_err *err);
 // Fills a top-level column with `n` rows.
 enum fz_code fz_pqr_fill_column(struct fz_pqr_target *target, struct fz_column *column, size_t n, struct fz_err *err);
 

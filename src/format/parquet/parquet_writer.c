@@ -26,7 +26,7 @@ static void writer_free(struct fz_parquet_writer *w) {
 
 static enum fz_code copy_key_values(struct fz_parquet_writer *w, const struct fz_parquet_write *options,
                                     struct fz_err *err) {
-    w->key_values = fz_arena_array(&w->arena, options->n_key_values, sizeof *w->key_values);
+    w->key_values = fz_arena_array(&w->arena, options->n_key_values + 1, sizeof *w->key_values);
     w->n_key_values = options->n_key_values;
     for (size_t i = 0; i < options->n_key_values; i++) {
         const struct fz_key_value *kv = &options->key_values[i];
@@ -228,8 +228,51 @@ out:
     return rc;
 }
 
+static bool has_name(const struct fz_buf *names, const char *name, size_t len) {
+    for (size_t at = 0; at < names->len;) {
+        const char *part = names->ptr + at, *end = memchr(part, ';', names->len - at);
+        size_t n = end != NULL ? (size_t)(end - part) : names->len - at;
+        if (n == len && memcmp(part, name, len) == 0) {
+            return true;
+        }
+        at += n + 2;
+    }
+    return false;
+}
+
+// Our name in the footer speaks for copied pages too: the key says who made them.
+static enum fz_code note_writers(struct fz_parquet_writer *w, struct fz_err *err) {
+    enum { MAX_LEN = 1000 };
+    enum fz_code rc = FZ_OK;
+    struct fz_buf names = {0};
+    for (size_t g = 0; g < w->n_groups; g++) {
+        for (const char *at = w->added[g]->copied_from; at != NULL && *at != '\0';) {
+            size_t n = strcspn(at, ";");
+            if (n > 0 && !has_name(&names, at, n) && names.len + n < MAX_LEN) {
+                fz_buf_append(&names, "; ", names.len > 0 ? 2 : 0);
+                fz_buf_append(&names, at, n);
+                FZ_TRY(fz_buf_check(&names, err));
+            }
+            at += n;
+            at += strspn(at, "; ");
+        }
+    }
+    if (names.len > 0) {
+        char *value = fz_arena_strndup(&w->arena, names.ptr, names.len);
+        if (value == NULL) {
+            rc = fz_fail_nomem(err, names.len);
+            goto out;
+        }
+        w->key_values[w->n_key_values++] = (struct fz_key_value){FZ_PW_COPIED_FROM, value};
+    }
+out:
+    fz_buf_dispose(&names);
+    return rc;
+}
+
 static enum fz_code write_footer(struct fz_parquet_writer *w, struct fz_err *err) {
     enum fz_code rc = FZ_OK;
+    FZ_TRY(note_writers(w, err));
     struct fz_pq_file file = {.version = 1,
                               .schema = w->encoder->schema,
                               .n_schema = w->encoder->n_schema,

@@ -158,12 +158,14 @@ struct fz_pw_chunk {
     int64_t nulls, nans;
     struct fz_pw_range range;
 };
+#define FZ_PW_COPIED_FROM "frazil.copied-from"
 struct fz_parquet_group {
     struct fz_arena arena; // what meta and index point to
     int64_t rows;
     struct fz_pw_chunk *chunks; // one per leaf
     size_t n_chunks;
     char *copied;
+    const char *copied_from; // who wrote what is copied, when it was not us: names with "; " between; or NULL
 };
 
 // Whether pages of a leaf are compressed with few searches for what came before (parquet_writer_page.c), and for how many of them that
@@ -218,7 +220,7 @@ struct fz_parquet_writer {
     struct fz_pq_row_group *groups;
     size_t n_groups, added_cap, groups_cap;
     struct fz_pw_total *totals;
-    struct fz_key_value *key_values;
+    struct fz_key_value *key_values; // with room for one more
     size_t n_key_values;
     int64_t pos, rows;
     bool broken;
