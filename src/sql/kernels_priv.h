@@ -135,6 +135,11 @@ enum fz_code fz_kernel_try_variant_get(const struct fz_column *args, size_t n_ar
 struct fz_variant_builder;
 // A JSON value as the next value of the builder, borrowing from the tree; false: an object has a name twice.
 bool fz_variant_put_json(struct fz_variant_builder *b, const struct fz_json_tree *t, int32_t node);
+// variant_explode: a list of (pos, key, value) for each row; with `outer` one NULL where there would be none.
+enum fz_code fz_kernel_variant_explode(const struct fz_column *args, size_t n_args, size_t n_rows,
+                                       struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
+enum fz_code fz_kernel_variant_explode_outer(const struct fz_column *args, size_t n_args, size_t n_rows,
+                                             struct fz_column *out, struct fz_arena *strings, struct fz_err *err);
 bool fz_variant_path_ok(struct fz_str path);
 
 void fz_kernel_put_code(struct fz_buf *out, int32_t code); // as UTF-8

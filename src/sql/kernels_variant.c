@@ -660,6 +660,61 @@ FZ_KERNEL_RUN(k_is_variant_null) {
     return FZ_OK;
 }
 
+// ---- variant_explode ----
+static enum fz_code put_entry(struct taker *k, struct fz_column *entry, size_t at, size_t pos,
+                              struct fz_variant_item item) {
+    struct fz_str name = {0};
+    struct fz_variant_item child;
+    if (!fz_variant_child(item, pos, &name, &child) || !take_variant(k, child, &entry->children[2], at)) {
+        return fz_fail(k->err, FZ_CORRUPT, "a variant is damaged");
+    }
+    ((int32_t *)entry->children[0].data)[at] = (int32_t)pos;
+    if (name.ptr == NULL) {
+        fz_column_set_null(&entry->children[1], at);
+    } else if (k->rc == FZ_OK) {
+        k->rc = fz_col_put_str(&entry->children[1], at, name.ptr, name.len, k->strings, k->err);
+    }
+    return k->rc;
+}
+
+static enum fz_code explode_rows(const struct fz_column *args, size_t n_rows, struct fz_column *out, bool outer,
+                                 struct fz_arena *strings, struct fz_err *err) {
+    struct fz_variant_builder builder = {0};
+    struct fz_buf text = {0};
+    struct taker k = {.builder = &builder, .text = &text, .strings = strings, .err = err};
+    size_t at = 0;
+    for (size_t i = 0; i < n_rows && k.rc == FZ_OK; i++) {
+        struct fz_variant_item item;
+        struct fz_variant_view v = {0};
+        bool found = fz_column_is_valid(&args[0], i) && fz_variant_root(fz_col_str(&args[0], i), &item) &&
+                     fz_variant_view(item, &v);
+        size_t n = found ? v.n : 0, n_entries = n == 0 && outer ? 1 : n;
+        k.rc = fz_column_reserve(&out->children[0], at + n_entries, err);
+        for (size_t e = 0; e < n && k.rc == FZ_OK; e++) {
+            k.rc = put_entry(&k, &out->children[0], at + e, e, item);
+        }
+        if (k.rc == FZ_OK && n < n_entries) {
+            fz_column_set_null(&out->children[0], at);
+        }
+        ((struct fz_list_span *)out->data)[i] = (struct fz_list_span){at, n_entries};
+        at += n_entries;
+    }
+    fz_buf_dispose(&text);
+    fz_variant_builder_dispose(&builder);
+    return k.rc;
+}
+
+enum fz_code fz_kernel_variant_explode(const struct fz_column *args, size_t n_args, size_t n_rows,
+                                       struct fz_column *out, struct fz_arena *strings, struct fz_err *err) {
+    (void)n_args;
+    return explode_rows(args, n_rows, out, false, strings, err);
+}
+enum fz_code fz_kernel_variant_explode_outer(const struct fz_column *args, size_t n_args, size_t n_rows,
+                                             struct fz_column *out, struct fz_arena *strings, struct fz_err *err) {
+    (void)n_args;
+    return explode_rows(args, n_rows, out, true, strings, err);
+}
+
 // ---- SQL values as variants ----
 static bool put_sql(struct fz_variant_builder *b, const struct fz_column *c, size_t row, const struct fz_type *t,
                     int depth);

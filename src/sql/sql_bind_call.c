@@ -219,8 +219,10 @@ static const struct fz_type *result_type(fz_binder *b, const char *code, const s
 }
 
 static enum fz_code unresolved(fz_binder *b, const char *name) {
+    const char *near = fz_func_near(name);
     return fz_fail_cond(b->err, FZ_NOT_FOUND, "UNRESOLVED_ROUTINE",
-                        "Cannot resolve routine `%s`: there is no function of this name", name);
+                        "Cannot resolve routine `%s`: there is no function of this name%s%s%s", name,
+                        near != NULL ? ". Did you mean `" : "", near != NULL ? near : "", near != NULL ? "`?" : "");
 }
 
 enum fz_code fz_bind_function(fz_binder *b, const char *name, const struct fz_expr **args, size_t n,
@@ -499,7 +501,12 @@ static enum fz_code bind_args(fz_binder *b, struct fz_sql_scope *s, const struct
 
 // Variants are byte strings to the engine, so only functions that hand values on unseen, or know variants, may have them.
 static enum fz_code check_variants(fz_binder *b, const struct fz_ast_expr *e, const char *name,
-                                   const struct fz_expr *const *args, size_t n) {
+                                   const struct fz_expr **args, size_t n) {
+    static const char texts[] = // Spark casts variants to text for these
+        "upper ucase lower lcase length char_length character_length len substring substr left right trim ltrim rtrim "
+        "replace split regexp_replace regexp_extract contains startswith endswith instr lpad rpad reverse repeat "
+        "initcap "
+        "concat_ws translate to_date to_timestamp";
     static const char *const fine[] = {
         "count coalesce nvl ifnull nvl2 if iff isnull isnotnull typeof struct named_struct array map",
         "first last first_value last_value any_value lag lead nth_value collect_list array_agg",
@@ -514,6 +521,13 @@ static enum fz_code check_variants(fz_binder *b, const struct fz_ast_expr *e, co
     for (size_t i = 0; variant && i < sizeof fine / sizeof *fine; i++) {
         ok = ok || is_one(name, fine[i]);
     }
+    for (size_t i = 0; variant && i < n && is_one(name, texts); i++) {
+        if (args[i]->type->id == FZ_TYPE_VARIANT) {
+            args[i] = fz_bind_cast(b, args[i], STRING);
+            FZ_SOME(b, args[i]);
+        }
+        ok = ok || i + 1 == n;
+    }
     if (!variant || (ok && !e->distinct) || is_name(e, "schema_of_variant_agg")) {
         return FZ_OK;
     }
@@ -522,6 +536,10 @@ static enum fz_code check_variants(fz_binder *b, const struct fz_ast_expr *e, co
         return fz_bind_type_error(
             b, hash ? "DATATYPE_MISMATCH.HASH_VARIANT_TYPE" : "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
             "%s does not take values of type variant", name);
+    }
+    if (is_one(name, "sum avg mean try_sum try_avg abs date_add date_sub year month day md5 sha2 get_json_object")) {
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                  "%s does not take values of type variant; cast them, as in v:path::int", name);
     }
     return fz_fail_cond(b->err, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE.VARIANT",
                         "%s of a variant is not supported; to_json(v) and CAST(v AS STRING) give its text", name);

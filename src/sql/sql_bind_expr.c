@@ -82,7 +82,7 @@ enum fz_code fz_bind_cast_checked(fz_binder *b, const struct fz_expr *e, const s
         *out = e;
         return FZ_OK;
     }
-    if (!fz_sql_is_null(e->type) && (e->type->id == FZ_TYPE_VARIANT || type->id == FZ_TYPE_VARIANT)) {
+    if (!fz_sql_is_null(e->type) && (fz_sql_has_variant(e->type) || fz_sql_has_variant(type))) {
         return fz_bind_variant_cast(b, e, type, mode, out);
     }
     const struct fz_expr *cast = fz_expr_cast(b->arena, e, type, mode);

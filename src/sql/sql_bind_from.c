@@ -473,6 +473,11 @@ bool fz_bind_is_generator(const struct fz_ast_expr *e) {
     return false;
 }
 
+bool fz_bind_is_variant_explode(const struct fz_ast_expr *e) {
+    const char *name = e->kind == FZ_AST_CALL ? e->name.parts[e->name.n - 1] : "";
+    return fz_strcasecmp(name, "variant_explode") == 0 || fz_strcasecmp(name, "variant_explode_outer") == 0;
+}
+
 static enum fz_code stack_list(fz_binder *b, const struct fz_expr **args, size_t n, const struct fz_expr **list) {
     if (n < 2 || args[0]->kind != FZ_EXPR_LITERAL || !fz_type_is_integer(args[0]->type) ||
         args[0]->u.literal->u.i64 < 1 || args[0]->u.literal->u.i64 > 100000) {
@@ -550,6 +555,9 @@ enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struc
         fields = true;
     } else if (fz_strcasecmp(name, "json_tuple") == 0) {
         FZ_RET(json_tuple_list(b, args, call->n_args, &list));
+        fields = true;
+    } else if (fz_bind_is_variant_explode(call) && call->n_args == 1) {
+        FZ_RET(fz_bind_variant_entries(b, args[0], is_outer, &list));
         fields = true;
     } else if (call->n_args != 1) {
         return fz_fail_cond(b->err, FZ_INVALID_ARG, "WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "%s takes one argument", name);
@@ -637,7 +645,7 @@ static enum fz_code table_function(fz_binder *b, struct fz_sql_scope *s, const s
     if (fz_strcasecmp(name, "range") == 0) {
         return bind_range(b, s, rel, out);
     }
-    if (fz_bind_is_generator(rel->call)) {
+    if (fz_bind_is_generator(rel->call) || fz_bind_is_variant_explode(rel->call)) {
         struct fz_sql_col *cols;
         size_t n;
         struct fz_sql_scope none = {.outer = s->outer};

@@ -25,6 +25,7 @@ struct fz_func {
     const char *result;
     const char *print; // DuckDB template
 };
+const char *fz_func_near(const char *name); // a public function whose name is nearly that; NULL: none
 const struct fz_func *fz_func_find(const char *name,
                                    size_t *n_rows); // first row of that name (case-insensitive); rows are adjacent
 const struct fz_func *fz_func_internal(const char *name); // a row that must exist
@@ -181,6 +182,7 @@ bool fz_sql_same_type(const struct fz_type *a, const struct fz_type *b); // fiel
 bool fz_sql_has_map(const struct fz_type *t);
 bool fz_sql_has_variant(const struct fz_type *t);
 bool fz_variant_readable(const struct fz_type *t); // what variant_get and casts make of a variant (sql_bind_variant.c)
+bool fz_variant_castable(const struct fz_type *from, const struct fz_type *to); // nested types with variants inside
 bool fz_variant_writable(const struct fz_type *t,
                          bool objects); // what becomes a variant; structs and maps with `objects`
 bool fz_sql_is_unordered(const struct fz_type *t); // maps and variants: neither < nor =
@@ -221,6 +223,8 @@ const struct fz_expr *fz_bind_cast(fz_binder *b, const struct fz_expr *e,
                                    const struct fz_type *type); // implicit; checks nothing
 enum fz_code fz_bind_cast_checked(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
                                   enum fz_cast_mode mode, const struct fz_expr **out);
+enum fz_code fz_bind_variant_entries(fz_binder *b, const struct fz_expr *variant, bool outer,
+                                     const struct fz_expr **out); // of variant_explode: a list of structs
 enum fz_code fz_bind_variant_cast(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
                                   enum fz_cast_mode mode,
                                   const struct fz_expr **out); // to or from a variant, not to text
@@ -271,6 +275,7 @@ enum fz_code fz_bind_kernel(fz_binder *b, const char *base, fz_kernel_run *run, 
 
 // sql_bind_from.c, sql_bind_query.c
 bool fz_bind_is_generator(const struct fz_ast_expr *e);
+bool fz_bind_is_variant_explode(const struct fz_ast_expr *e); // (_outer): a generator that may only stand in FROM
 enum fz_code fz_bind_from(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_rel *rel, struct fz_sql_rel **out);
 enum fz_code fz_bind_generator(fz_binder *b, struct fz_sql_scope *s, const struct fz_ast_expr *call, bool outer,
                                const char *qualifier, const char **aliases, size_t n_aliases, struct fz_sql_rel **out,

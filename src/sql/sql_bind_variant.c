@@ -85,11 +85,52 @@ bool fz_variant_writable(const struct fz_type *t, bool objects) {
         return false;
     }
     for (size_t i = 0; i < t->n_fields; i++) {
+        for (size_t k = 0; k < i && t->id == FZ_TYPE_STRUCT; k++) {
+            if (strcmp(t->fields[i].name, t->fields[k].name) == 0) {
+                return false; // an object has each name once
+            }
+        }
         if (!fz_variant_writable(t->fields[i].type, objects)) {
             return false;
         }
     }
     return t->n_fields > 0 || (t->id != FZ_TYPE_UNKNOWN && fz_variant_readable(t));
+}
+
+bool fz_variant_castable(const struct fz_type *from, const struct fz_type *to) {
+    if (from->id == FZ_TYPE_VARIANT || to->id == FZ_TYPE_VARIANT) {
+        return to->id == FZ_TYPE_VARIANT ? fz_variant_writable(from, false) : fz_variant_readable(to);
+    }
+    if (from->n_fields == 0 || from->id != to->id || from->n_fields != to->n_fields) {
+        return fz_sql_same_type(from, to) && fz_variant_readable(from);
+    }
+    for (size_t i = 0; i < from->n_fields; i++) {
+        if (!fz_variant_castable(from->fields[i].type, to->fields[i].type)) {
+            return false;
+        }
+    }
+    return fz_variant_readable(to) && fz_variant_writable(to, true);
+}
+
+// `from` with the names that `to` has: structs are cast by position.
+static const struct fz_type *renamed(struct fz_arena *arena, const struct fz_type *from, const struct fz_type *to) {
+    if (from->n_fields == 0 || from->id != to->id) {
+        return from;
+    }
+    struct fz_type *copy = fz_arena_memdup(arena, from, sizeof *copy);
+    struct fz_field *fields = fz_arena_memdup(arena, from->fields, from->n_fields * sizeof *fields);
+    if (copy == NULL || fields == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < from->n_fields; i++) {
+        fields[i].name = to->fields[i].name;
+        fields[i].type = renamed(arena, from->fields[i].type, to->fields[i].type);
+        if (fields[i].type == NULL) {
+            return NULL;
+        }
+    }
+    copy->fields = fields;
+    return copy;
 }
 
 static enum fz_code no_cast(fz_binder *b, const struct fz_type *from, const struct fz_type *to) {
@@ -145,9 +186,10 @@ static enum fz_code bind_variant_get(struct special *c) {
     return get(c->b, c->args[0], path, type, keep_parts, c->out);
 }
 
-static enum fz_code to_variant(fz_binder *b, const struct fz_expr *e, const struct fz_expr **out) {
+static enum fz_code to_variant(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
+                               const struct fz_expr **out) {
     const struct fz_expr *args[2] = {e, NULL};
-    FZ_RET(type_text(b, e->type, &args[1]));
+    FZ_RET(type_text(b, type, &args[1]));
     *out = fz_bind_internal(b, "op.to_variant", VARIANT, args, 2);
     FZ_SOME(b, *out);
     return FZ_OK;
@@ -159,7 +201,7 @@ static enum fz_code bind_to_variant_object(struct special *c) {
     if (t->n_fields == 0 || !fz_variant_writable(t, true)) {
         return no_cast(c->b, t, VARIANT);
     }
-    return to_variant(c->b, c->args[0], c->out);
+    return to_variant(c->b, c->args[0], t, c->out);
 }
 
 static enum fz_code bind_is_variant_null(struct special *c) {
@@ -175,16 +217,47 @@ static enum fz_code bind_schema(struct special *c) {
                         STRING, 1));
 }
 
+enum fz_code fz_bind_variant_entries(fz_binder *b, const struct fz_expr *variant, bool outer,
+                                     const struct fz_expr **out) {
+    struct fz_field fields[3] = {
+        {.name = "pos", .type = INT}, {.name = "key", .type = STRING}, {.name = "value", .type = VARIANT}};
+    const struct fz_type *entry = fz_type_struct(b->arena, fields, 3), *arg_types[1] = {VARIANT},
+                         *list = entry != NULL ? fz_type_list(b->arena, 0, false, entry) : NULL;
+    const char *kernel;
+    FZ_SOME(b, list);
+    if (fz_sql_is_null(variant->type)) {
+        variant = fz_bind_null(b, VARIANT);
+        FZ_SOME(b, variant);
+    }
+    if (variant->type->id != FZ_TYPE_VARIANT) {
+        return fz_bind_type_error(b, "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                                  "variant_explode takes a VARIANT, not %s", fz_sql_type_text(b->arena, variant->type));
+    }
+    FZ_RET(outer ? fz_bind_kernel(b, "fz_variant_explode_outer", fz_kernel_variant_explode_outer, list, arg_types, 1,
+                                  &kernel)
+                 : fz_bind_kernel(b, "fz_variant_explode", fz_kernel_variant_explode, list, arg_types, 1, &kernel));
+    const struct fz_expr *args[2] = {variant, fz_bind_text(b, kernel)};
+    FZ_SOME(b, args[1]);
+    *out = fz_bind_internal(b, "op.variant_entries", list, args, 2);
+    FZ_SOME(b, *out);
+    return FZ_OK;
+}
+
 enum fz_code fz_bind_variant_cast(fz_binder *b, const struct fz_expr *e, const struct fz_type *type,
                                   enum fz_cast_mode mode, const struct fz_expr **out) {
     if (type->id == FZ_TYPE_VARIANT) {
-        return fz_variant_writable(e->type, false) ? to_variant(b, e, out) : no_cast(b, e->type, type);
+        return fz_variant_writable(e->type, false) ? to_variant(b, e, e->type, out) : no_cast(b, e->type, type);
     }
     if (e->kind == FZ_EXPR_CALL && strcmp(e->u.call.fn->name, "op.variant_get_plain") == 0) { // v:a::int in one step
         return get(b, e->args[0], e->args[1], type, mode == FZ_CAST_TRY, out);
     }
     const struct fz_expr *path = fz_bind_text(b, "$");
     FZ_SOME(b, path);
+    if (e->type->id != FZ_TYPE_VARIANT) { // variants inside, on one side or both: as one variant, and back
+        const struct fz_type *named = renamed(b->arena, e->type, type);
+        FZ_SOME(b, named);
+        FZ_RET(to_variant(b, e, named, &e));
+    }
     return get(b, e, path, type, mode == FZ_CAST_TRY, out);
 }
 

@@ -212,7 +212,10 @@ enum fz_cast_rule fz_sql_can_cast(const struct fz_type *from, const struct fz_ty
     if (from->id == FZ_TYPE_VARIANT && !fz_sql_is_string(to)) {
         return fz_variant_readable(to) ? FZ_CAST_OK : FZ_CAST_NO;
     }
-    if (from->n_fields > 0 && (fz_sql_has_variant(from) || fz_sql_has_variant(to))) {
+    if (from->n_fields > 0 && to->n_fields > 0 && (fz_sql_has_variant(from) || fz_sql_has_variant(to))) {
+        return fz_variant_castable(from, to) ? FZ_CAST_OK : FZ_CAST_NO;
+    }
+    if (from->n_fields > 0 && fz_sql_has_variant(from)) {
         return FZ_CAST_NO; // to text: a nested value's text does not know which of its binaries are variants
     }
     if (fz_sql_is_string(to)) {
