@@ -1,4 +1,5 @@
 // The function table, made from functions.def.
+#include "base/text.h"
 #include "sql/sql_bind_priv.h"
 
 enum {
@@ -56,6 +57,21 @@ const struct fz_func *fz_func_find(const char *name, size_t *n_rows) {
         }
     }
     return find(name, 0, n_rows);
+}
+
+const char *fz_func_near(const char *name) {
+    const char *near = NULL;
+    size_t best = strlen(name) / 3 + 1;
+    for (size_t i = 0; i < fz_func_count(); i++) {
+        size_t d = (functions[i].flags & FZ_FN_INTERNAL) != 0
+                       ? best
+                       : fz_edit_distance(fz_str_of(functions[i].name), fz_str_of(name));
+        if (d < best) {
+            best = d;
+            near = functions[i].name;
+        }
+    }
+    return near;
 }
 
 const struct fz_func *fz_func_internal(const char *name) {

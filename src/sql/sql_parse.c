@@ -106,8 +106,10 @@ void fz_sql_syntax(struct sql_parser *p, const char *expected) {
     }
 }
 
-void fz_sql_unsupported(struct sql_parser *p, const char *feature) {
-    fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "%s is not supported", feature);
+void fz_sql_unsupported(struct sql_parser *p, const char *feature) { // "WHAT" or "WHAT: what to do"
+    const char *hint = strstr(feature, ": ");
+    int n = hint != NULL ? (int)(hint - feature) : (int)strlen(feature);
+    fz_sql_fail(p, FZ_UNSUPPORTED, "UNSUPPORTED_FEATURE", "%.*s is not supported%s", n, feature, hint ? hint : "");
 }
 
 bool fz_sql_enter(struct sql_parser *p) {

@@ -174,7 +174,7 @@ static void alter_column(struct sql_parser *p, struct fz_ast_stmt *s, bool chang
         !fz_sql_is(p, 0, "AFTER") && !fz_sql_is(p, 0, "FIRST")) {
         const char *name = fz_sql_ident(p); // Hive's CHANGE a a TYPE
         if (!p->failed && fz_strcasecmp(name, s->column.parts[s->column.n - 1]) != 0) {
-            fz_sql_unsupported(p, "Renaming by CHANGE COLUMN (use RENAME COLUMN): this");
+            fz_sql_unsupported(p, "Renaming by CHANGE COLUMN: use RENAME COLUMN");
         }
         s->type = fz_sql_parse_type_at(p);
         any = true;
@@ -303,7 +303,7 @@ static void unset(struct sql_parser *p, struct fz_ast_stmt *s) { // after UNSET
 static void replace(struct sql_parser *p, struct fz_ast_stmt *s) { // after REPLACE
     size_t cap = 0;
     if (fz_sql_is(p, 0, "COLUMNS")) {
-        fz_sql_unsupported(p, "REPLACE COLUMNS (use ADD, DROP and ALTER COLUMN): this");
+        fz_sql_unsupported(p, "REPLACE COLUMNS: use ADD, DROP and ALTER COLUMN");
         return;
     }
     fz_sql_expect(p, "PARTITION");

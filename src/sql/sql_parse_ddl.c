@@ -217,11 +217,10 @@ static void clauses(struct sql_parser *p, struct fz_ast_stmt *s) {
             once(p, &seen, 16, "TBLPROPERTIES");
             s->properties = properties_with_values(p, &s->n_properties);
         } else if (fz_sql_is(p, 0, "CLUSTERED") || fz_sql_is(p, 0, "CLUSTER")) {
-            fz_sql_unsupported(p, "bucketed tables (CLUSTERED BY): use PARTITIONED BY (bucket(16, id)); this clause");
+            fz_sql_unsupported(p, "A bucketed table (CLUSTERED BY): use PARTITIONED BY (bucket(16, id))");
         } else if (fz_sql_is(p, 0, "SKEWED") || fz_sql_is(p, 0, "STORED") ||
                    (fz_sql_is(p, 0, "ROW") && fz_sql_is(p, 1, "FORMAT"))) {
-            fz_sql_unsupported(
-                p, "Hive's storage clauses (SKEWED BY, STORED AS, ROW FORMAT): use USING iceberg; this clause");
+            fz_sql_unsupported(p, "A storage clause of Hive (SKEWED BY, STORED AS, ROW FORMAT): use USING iceberg");
         } else if (fz_sql_is(p, 0, "DEFAULT") && fz_sql_is(p, 1, "COLLATION")) {
             fz_sql_unsupported(p, "DEFAULT COLLATION");
         } else {
@@ -344,7 +343,7 @@ static void create(struct sql_parser *p, struct fz_ast_stmt *s) { // after CREAT
         fz_sql_fail(p, FZ_UNSUPPORTED, "_LEGACY_ERROR_TEMP_0035",
                     "CREATE EXTERNAL TABLE is not supported: use CREATE TABLE … LOCATION");
     } else if (s->temporary && fz_sql_is(p, 0, "TABLE")) {
-        fz_sql_unsupported(p, "CREATE TEMPORARY TABLE (use CREATE TEMPORARY VIEW): this");
+        fz_sql_unsupported(p, "CREATE TEMPORARY TABLE: use CREATE TEMPORARY VIEW");
     } else if (fz_sql_is(p, 0, "INDEX") || fz_sql_is(p, 0, "ROLE") || fz_sql_is(p, 0, "MATERIALIZED") ||
                fz_sql_is(p, 0, "STREAMING") || fz_sql_is(p, 0, "FLOW")) {
         fz_sql_unsupported(p, "This CREATE statement");

@@ -46,7 +46,8 @@ static const char *refused(const struct sql_parser *p) {
     static const struct {
         const char *word, *second, *feature;
     } forms[] = {
-        {"ANALYZE", NULL, "ANALYZE TABLE (statistics come from the files)"},
+        {"ANALYZE", NULL,
+         "ANALYZE TABLE: CALL system.compute_table_stats counts distinct values, the rest is in the files"},
         {"MSCK", NULL, "MSCK REPAIR TABLE"},
         {"LOAD", "DATA", "LOAD DATA"},
         {"GRANT", NULL, "GRANT"},
@@ -60,10 +61,10 @@ static const char *refused(const struct sql_parser *p) {
         {"DFS", NULL, "DFS commands"},
         {"START", "TRANSACTION", "START TRANSACTION: each statement commits by itself"},
         {"COMMIT", NULL, "COMMIT: each statement commits by itself"},
-        {"ROLLBACK", NULL, "ROLLBACK (CALL system.rollback_to_snapshot goes back to a snapshot)"},
+        {"ROLLBACK", NULL, "ROLLBACK: CALL system.rollback_to_snapshot goes back to a snapshot"},
         {"BEGIN", NULL, "BEGIN … END (SQL scripting)"},
         {"OPTIMIZE", NULL, "OPTIMIZE: use CALL system.rewrite_data_files"},
-        {"VACUUM", NULL, "VACUUM: use CALL system.expire_snapshots"},
+        {"VACUUM", NULL, "VACUUM"},
     };
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (fz_sql_is(p, 0, forms[i].word) && (forms[i].second == NULL || fz_sql_is(p, 1, forms[i].second))) {

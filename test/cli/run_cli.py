@@ -370,6 +370,16 @@ def long_texts_of_one_letter_can_be_read_back():  # 68 MB, a few KB in the file
         sql(f"CREATE TABLE db.{codec} (id INT, v STRING) TBLPROPERTIES ('write.parquet.compression-codec'='{codec}'); INSERT INTO db.{codec} SELECT 1, repeat('a', 68000000)")
         equal(rows(f"SELECT id, length(v) AS n FROM db.{codec}"), [(1, 68000000)])
 
+@test
+def what_is_not_there_says_what_is():
+    sql("CREATE TABLE db.t (id INT)")
+    for text, *parts in (("OPTIMIZE db.t", "OPTIMIZE is not supported: use CALL system.rewrite_data_files"), ("COMMIT", "COMMIT is not supported: each statement commits by itself"),
+                         ("CREATE TABLE db.b (a INT) CLUSTERED BY (a) INTO 4 BUCKETS", "is not supported: use PARTITIONED BY (bucket(16, id))"),
+                         ("CALL local.system.rewrite_manifests('db.t')", "[UNSUPPORTED_FEATURE]", "rewrite_manifests is not there yet", "rewrite_data_files"),
+                         ("CALL local.system.rewrite_data_file('db.t')", "Did you mean system.rewrite_data_files"),
+                         ("SELECT uper('a')", "[UNRESOLVED_ROUTINE]", "Did you mean `upper`?")):
+        has(sql(text, status=1), *parts)
+
 # ---- interruption and other processes
 
 @test
