@@ -240,7 +240,8 @@ static bool copy_value(struct fz_variant_builder *b, struct fz_variant_item item
     struct fz_variant_view v;
     struct fz_str name = {0};
     struct fz_variant_item child;
-    if (depth > FZ_VARIANT_MAX_DEPTH || b->failed || b->values.failed || !fz_variant_view(item, &v)) {
+    b->failed |= b->values.failed;
+    if (depth > FZ_VARIANT_MAX_DEPTH || b->failed || !fz_variant_view(item, &v)) {
         return false;
     }
     if (v.kind != FZ_VARIANT_OBJECT && v.kind != FZ_VARIANT_ARRAY) {

@@ -64,6 +64,7 @@ static void make_table(void) {
     add_rows(fz_kernels_format, fz_n_kernels_format);
     add_rows(fz_kernels_json, fz_n_kernels_json);
     add_rows(fz_kernels_variant, fz_n_kernels_variant);
+    add_rows(fz_kernels_variant_get, fz_n_kernels_variant_get);
     add_rows(fz_kernels_variant_schema, fz_n_kernels_variant_schema);
     add_rows(fz_kernels_regex, fz_n_kernels_regex);
     add_rows(fz_kernels_time, fz_n_kernels_time);

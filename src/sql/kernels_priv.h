@@ -115,9 +115,10 @@ struct
 };
 extern const struct fz_kernel_row fz_kernels_cast[], fz_kernels_number[], fz_kernels_text[], fz_kernels_format[],
     fz_kernels_regex[], fz_kernels_time[], fz_kernels_hash[], fz_kernels_json[], fz_kernels_variant[],
-    fz_kernels_variant_schema[];
+    fz_kernels_variant_schema[], fz_kernels_variant_get[];
 extern const size_t fz_n_kernels_cast, fz_n_kernels_number, fz_n_kernels_text, fz_n_kernels_format, fz_n_kernels_regex,
-    fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json, fz_n_kernels_variant, fz_n_kernels_variant_schema;
+    fz_n_kernels_time, fz_n_kernels_hash, fz_n_kernels_json, fz_n_kernels_variant, fz_n_kernels_variant_schema,
+    fz_n_kernels_variant_get;
 #define FZ_KERNELS(name) const size_t fz_n_##name = sizeof fz_##name / sizeof *fz_##name
 
 // histogram_numeric over (list of numbers, bins), registered per type.
