@@ -63,10 +63,57 @@ static unsigned char lower(char c) {
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
+// The letters beyond ASCII whose two cases Java's equalsIgnoreCase takes for the same: Latin, Greek, Cyrillic, Armenian.
+static uint32_t fold_letter(uint32_t c) {
+    if (c < 0x100) {
+        return c >= 0xC0 && c <= 0xDE && c != 0xD7 ? c + 32 : c;
+    }
+    static const struct {
+        uint16_t first, last;
+        uint8_t step; // 1: the even one is the capital; 2: the odd one; else how far the small letter is
+    } ranges[] = {{0x100, 0x12F, 1},  {0x132, 0x137, 1},  {0x139, 0x148, 2},  {0x14A, 0x177, 1},  {0x179, 0x17E, 2},
+                  {0x1A0, 0x1A5, 1},  {0x1AF, 0x1B0, 2},  {0x1CD, 0x1DC, 2},  {0x1DE, 0x1EF, 1},  {0x1F8, 0x21F, 1},
+                  {0x222, 0x233, 1},  {0x386, 0x386, 38}, {0x388, 0x38A, 37}, {0x38C, 0x38C, 64}, {0x38E, 0x38F, 63},
+                  {0x391, 0x3A1, 32}, {0x3A3, 0x3AB, 32}, {0x400, 0x40F, 80}, {0x410, 0x42F, 32}, {0x460, 0x481, 1},
+                  {0x48A, 0x4BF, 1},  {0x4C1, 0x4CE, 2},  {0x4D0, 0x52F, 1},  {0x531, 0x556, 48}, {0x1E00, 0x1E95, 1},
+                  {0x1EA0, 0x1EFF, 1}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges && c >= ranges[i].first; i++) {
+        if (c <= ranges[i].last) {
+            return ranges[i].step == 1 ? c | 1 : ranges[i].step == 2 ? c + (c & 1) : c + ranges[i].step;
+        }
+    }
+    return c == 0x178 ? 0xFF : c == 0x3C2 ? 0x3C3 : c;
+}
+
+// The next letter as its small one; bytes that are no UTF-8 stand for themselves.
+static uint32_t next_folded(const char **p) {
+    const unsigned char *s = (const unsigned char *)*p;
+    if (s[0] >= 0xC2 && s[0] <= 0xDF && (s[1] & 0xC0) == 0x80) {
+        *p += 2;
+        return fold_letter((uint32_t)(s[0] & 0x1F) << 6 | (s[1] & 0x3F));
+    }
+    if ((s[0] & 0xF0) == 0xE0 && (s[1] & 0xC0) == 0x80 && (s[2] & 0xC0) == 0x80) {
+        *p += 3;
+        return fold_letter((uint32_t)(s[0] & 0x0F) << 12 | (uint32_t)(s[1] & 0x3F) << 6 | (s[2] & 0x3F));
+    }
+    *p += 1;
+    return s[0] < 0x80 ? lower((char)s[0]) : 0x110000U + s[0];
+}
+
 int fz_strcasecmp(const char *a, const char *b) {
-    while (*a != 0 && lower(*a) == lower(*b)) {
-        a++;
-        b++;
+    while (*a != 0) {
+        if (((*a | *b) & 0x80) == 0) {
+            if (lower(*a) != lower(*b)) {
+                break;
+            }
+            a++;
+            b++;
+            continue;
+        }
+        uint32_t x = next_folded(&a), y = next_folded(&b);
+        if (x != y) {
+            return x < y ? -1 : 1;
+        }
     }
     return (int)lower(*a) - (int)lower(*b);
 }

@@ -7,7 +7,7 @@
 bool fz_utf8_valid(const char *text, size_t len); // rejects overlong forms, surrogates, > U+10FFFF
 size_t fz_utf8_truncate(const char *text, size_t len, size_t n_chars); // bytes of the first n code points of valid text
 size_t fz_utf8_length(const char *text, size_t len); // code points of valid text
-int fz_strcasecmp(const char *a, const char *b); // ASCII only
+int fz_strcasecmp(const char *a, const char *b); // as Java's equalsIgnoreCase: ASCII, Latin, Greek, Cyrillic, Armenian
 bool fz_str_ieq(struct fz_str a, struct fz_str b); // ASCII only
 bool fz_parse_i64(struct fz_str text, int64_t *out); // optional sign, digits only, whole text, checked
 bool fz_parse_double(struct fz_str text, double *out); // decimal or exponent form, whole text; no inf/nan/hex

@@ -52,6 +52,22 @@ static void arena_and_buffers(void **state) {
     fz_free(text);
 }
 
+static void letters_have_two_cases(void **state) { // pairs as Java's equalsIgnoreCase has them
+    (void)state;
+    static const char *const same[][2] = {{"Aé", "aÉ"},     {"ÿ", "Ÿ"},     {"Straße", "STRAßE"}, {"ŁÓDŹ", "łódź"},
+                                          {"ΟΔΌΣ", "οδός"}, {"ЁЖЇ", "ёжї"}, {"ƯỐ", "ưố"},         {"ԱՖ", "աֆ"}};
+    static const char *const other[][2] = {{"×", "÷"},       {"ü", "u"},         {"Ü", "Ö"},
+                                           {"ß", "ss"},      {"é", "e\xCC\x81"}, {"\xC3", "\xC3\x9C"},
+                                           {"\xFF", "\xFE"}, {"", "\xC3"},       {"aü", "a"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        assert_int_equal(fz_strcasecmp(same[i][0], same[i][1]), 0);
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        assert_int_not_equal(fz_strcasecmp(other[i][0], other[i][1]), 0);
+        assert_int_not_equal(fz_strcasecmp(other[i][1], other[i][0]), 0);
+    }
+}
+
 static void maps_keep_insertion_order(void **state) {
     (void)state;
     struct fz_map map = {0};
@@ -133,6 +149,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(first_raise_wins_and_long_text_is_cut_in_the_middle),
         FZ_TEST(arena_and_buffers),
+        FZ_TEST(letters_have_two_cases),
         FZ_TEST(maps_keep_insertion_order),
         FZ_TEST(murmur3_vectors),
         FZ_TEST(text_helpers),
