@@ -38,7 +38,8 @@ static void print_timestamp(const struct printer *p, int64_t v, bool nanos, bool
     if (zone && p->offset_us != NULL) {
         offset_us = p->offset_us(p->zone, nanos ? v / 1000 - (v % 1000 < 0) : v);
     }
-    int64_t days = v / per_day - (v % per_day < 0), rest = v - days * per_day + offset_us * (nanos ? 1000 : 1);
+    int64_t days = v / per_day - (v % per_day < 0), rest = v % per_day + (v % per_day < 0 ? per_day : 0);
+    rest += offset_us * (nanos ? 1000 : 1);
     days += rest / per_day - (rest % per_day < 0);
     rest -= (rest / per_day - (rest % per_day < 0)) * per_day;
     fz_buf_putc(p->out, '"');

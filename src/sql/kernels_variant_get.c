@@ -269,13 +269,23 @@ static int64_t floor_div(int64_t a, int64_t b) {
 static bool from_time(struct taker *k, struct fz_column *c, size_t row, int64_t v, int kind) {
     static const int64_t day_us = 86400000000;
     bool zoned = kind == FZ_VARIANT_TIMESTAMPTZ;
-    int64_t local = kind == FZ_VARIANT_DATE ? v * day_us : zoned ? v + zone_offset(k->zone, v) : v;
+    int64_t local = v;
+    if (kind == FZ_VARIANT_DATE && c->type->id == FZ_TYPE_DATE) {
+        return put_i64(c, row, v);
+    }
+    if ((kind == FZ_VARIANT_DATE && __builtin_mul_overflow(v, day_us, &local)) ||
+        (zoned && __builtin_add_overflow(v, zone_offset(k->zone, v), &local))) {
+        return false;
+    }
     switch ((int)c->type->id) {
     case FZ_TYPE_DATE:
         return put_i64(c, row, floor_div(local, day_us));
     case FZ_TYPE_TIMESTAMP:
         return put_i64(c, row, local);
     case FZ_TYPE_TIMESTAMPTZ:
+        if (!zoned && (local > INT64_MAX - 3 * day_us || local < INT64_MIN + 3 * day_us)) {
+            return false;
+        }
         return put_i64(c, row, zoned ? v : k->zone != NULL ? fz_zone_to_utc(k->zone, local) : local);
     case FZ_TYPE_BYTE:
     case FZ_TYPE_SHORT:

@@ -77,6 +77,10 @@ for data in (sketch(1, 0x1e, []), sketch(1, 0x3a, [0x123456789abcdef]), sketch(2
 put("theta", b"\x83" + b"".join(struct.pack("<i", i % 300) for i in range(500)))
 put("theta", b"\x80" + bytes(range(256)))
 
+# Variants, as Spark makes them.
+for line in open(os.path.join(HERE, "../data/sql/variant_bytes.tsv"), encoding="utf-8"):
+    put("variant", bytes.fromhex("".join(line.rstrip("\n").split("\t")[1:])))
+
 # Column chunks with their pages.
 import pyarrow.parquet as pq
 TYPES = ["BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"]
