@@ -41,7 +41,8 @@ static enum fz_code bind_percentile(struct special *c) {
     if (!approx) {
         FZ_RET(cast_arg(c, 0, DOUBLE));
         a = DOUBLE;
-    } else if (!fz_type_is_numeric(a)) {
+    } else if (!fz_type_is_numeric(a) && a->id != FZ_TYPE_DATE && a->id != FZ_TYPE_TIMESTAMPTZ &&
+               a->id != FZ_TYPE_TIMESTAMP && a->id != FZ_TYPE_INTERVAL_DT && a->id != FZ_TYPE_INTERVAL_YM) {
         FZ_RET(cast_arg(c, 0, DOUBLE));
         a = DOUBLE;
     }
