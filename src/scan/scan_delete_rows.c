@@ -2,6 +2,8 @@
 // whose "data files" they are; those in deletion vectors are made here, one vector at a time per thread.
 #include "scan/scan_priv.h"
 
+enum { MAX_LISTED = 1 << 28 };
+
 struct delete_source {
     struct fz_source base;
     struct fz_arena arena;
@@ -43,6 +45,12 @@ static enum fz_code next_vector(struct delete_source *s, struct delete_reader *r
         return FZ_OK;
     }
     FZ_TRY(fz_scan_read_vector(s->store, s->vectors[at], s->cancel, &set, err));
+    if (fz_positions_count(set) > MAX_LISTED) { // far more than rows in any file; a small damaged one can claim them
+        rc = fz_fail(err, FZ_LIMIT, "the deletion vector at %lld of %s has %lld positions; at most %d are listed",
+                     (long long)s->vectors[at]->content_offset, s->vectors[at]->file_path,
+                     (long long)fz_positions_count(set), MAX_LISTED);
+        goto out;
+    }
     FZ_TRY(fz_scan_list_positions(set, &r->positions, &r->n_positions, err));
     r->vector = s->vectors[at];
     fz_arena_dispose(&r->arena);
