@@ -575,6 +575,30 @@ static int64_t clock_start(const struct fz_zone *zone, int64_t us, int64_t unit)
 }
 ZONED(k_trunc_clock, 1, clock_start(zone, us, ((const int64_t *)args[2].data)[i]))
 
+// (time, months, zone): months further on the session's clock, the day cut to the month's last. An hour that comes twice is the one
+// with the offset of the start, as in Java; ICU takes the later one.
+FZ_KERNEL_RUN(k_add_months) {
+    FZ_KERNEL_UNUSED;
+    EACH(i) {
+        const struct fz_zone *zone = fz_zone_find(fz_col_str(&args[2], i));
+        int64_t us = ((const int64_t *)args[0].data)[i], offset = zone != NULL ? fz_zone_offset_us(zone, us) : 0;
+        struct clock c = clock_of(us + offset);
+        int64_t month = c.year * 12 + c.month - 1 + ((const int32_t *)args[1].data)[i], year = floor_div(month, 12);
+        if (zone == NULL || year > 290000 || year < -290000) { // what 64 bits of microseconds hold
+            fz_column_set_null(out, i);
+            continue;
+        }
+        int m = (int)(month - year * 12) + 1;
+        int64_t first = fz_days_from_civil(year, m, 1);
+        int64_t length = (m == 12 ? fz_days_from_civil(year + 1, 1, 1) : fz_days_from_civil(year, m + 1, 1)) - first;
+        int64_t day = first + (c.day < length ? c.day : length) - 1;
+        int64_t local = day * day_us + (us + offset - c.days * day_us);
+        int64_t same = local - offset;
+        ((int64_t *)out->data)[i] = fz_zone_offset_us(zone, same) == offset ? same : fz_zone_to_utc(zone, local);
+    }
+    return FZ_OK;
+}
+
 FZ_KERNEL_RUN(k_convert_zone) { // (from, to, local time)
     FZ_KERNEL_UNUSED;
     EACH(i) {
@@ -756,6 +780,7 @@ const struct fz_kernel_row fz_kernels_time[] = {
     {"fz_to_utc", "Ts", "T", true, k_to_utc},
     {"fz_convert_zone", "ssN", "N", true, k_convert_zone},
     {"fz_months_between", "TTbs", "d", true, k_months_between},
+    {"fz_add_months", "Tis", "T", true, k_add_months},
     {"fz_trunc_clock", "Tsl", "T", true, k_trunc_clock},
     {"fz_month_diff", "NN", "l", true, k_month_diff},
     {"fz_next_day", "Ds", "D", true, k_next_day},

@@ -227,9 +227,10 @@ static enum fz_code time_arith(fz_binder *b, const char *o, const struct fz_expr
         }
     } else if ((plus || minus) && is_time(l->type) && is_interval(r->type)) {
         if (r->type->id == FZ_TYPE_INTERVAL_YM) {
+            bool tz = l->type->id == FZ_TYPE_TIMESTAMPTZ;
             fn = l->type->id == FZ_TYPE_DATE ? (plus ? "op.date_add_ym" : "op.date_sub_ym")
-                 : plus                      ? "op.ts_add_ym"
-                                             : "op.ts_sub_ym";
+                 : plus                      ? (tz ? "op.tz_add_ym" : "op.ts_add_ym")
+                                             : (tz ? "op.tz_sub_ym" : "op.ts_sub_ym");
         } else if (r->type->id == FZ_TYPE_INTERVAL_DT && l->type->id == FZ_TYPE_DATE && r->type->scale == 0) {
             fn = plus ? "op.date_add_days" : "op.date_sub_days";
         } else {
