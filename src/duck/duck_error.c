@@ -140,7 +140,7 @@ static bool split_condition(const char *message, char *condition, size_t size, c
 }
 
 static enum fz_code condition_code(const char *condition) {
-    if (strncmp(condition, "INVALID_VARIANT_", 16) == 0) {
+    if (strncmp(condition, "INVALID_VARIANT_", 16) == 0 || strcmp(condition, "SEQUENCE_WRONG_STEP") == 0) {
         return FZ_INVALID_ARG;
     }
     return strcmp(condition, "MERGE_CARDINALITY_VIOLATION") == 0 ? FZ_CARDINALITY : FZ_CONSTRAINT;

@@ -295,7 +295,10 @@ static enum fz_code bind_sequence(struct special *c) {
         return fz_bind_type_error(c->b, "DATATYPE_MISMATCH.SEQUENCE_WRONG_INPUT_TYPES",
                                   "The step of sequence must be an interval");
     }
-    return done(c, call(c, c->args[2]->type->id == FZ_TYPE_INTERVAL_YM ? "op.sequence_ym" : "op.sequence_dt", list, 3));
+    const char *fn = c->args[2]->type->id == FZ_TYPE_INTERVAL_YM ? "op.sequence_ym"
+                     : t->id == FZ_TYPE_TIMESTAMPTZ              ? "op.sequence_tz" // hours pass, days are the clock's
+                                                                 : "op.sequence_dt";
+    return done(c, call(c, fn, list, 3));
 }
 
 static enum fz_code bind_sort_array(struct special *c) {

@@ -226,17 +226,17 @@ static enum fz_code bind_unix_timestamp(struct special *c) {
 }
 
 static enum fz_code bind_timestamp_add(struct special *c) { // timestampadd('unit', n, t)
-    static const char *const units[][3] = {{"YEAR", "to_years", "1"},
-                                           {"QUARTER", "to_months", "3"},
-                                           {"MONTH", "to_months", "1"},
-                                           {"WEEK", "to_weeks", "1"},
-                                           {"DAY", "to_days", "1"},
-                                           {"DAYOFYEAR", "to_days", "1"},
-                                           {"HOUR", "to_hours", "1"},
-                                           {"MINUTE", "to_minutes", "1"},
-                                           {"SECOND", "to_seconds", "1"},
-                                           {"MILLISECOND", "to_milliseconds", "1"},
-                                           {"MICROSECOND", "to_microseconds", "1"}};
+    static const char *const units[][2] = {{"YEAR", ""},
+                                           {"QUARTER", ""},
+                                           {"MONTH", ""},
+                                           {"WEEK", "to_weeks"},
+                                           {"DAY", "to_days"},
+                                           {"DAYOFYEAR", "to_days"},
+                                           {"HOUR", "to_hours"},
+                                           {"MINUTE", "to_minutes"},
+                                           {"SECOND", "to_seconds"},
+                                           {"MILLISECOND", "to_milliseconds"},
+                                           {"MICROSECOND", "to_microseconds"}};
     COUNT(c, 3, 3);
     const char *unit;
     FZ_RET(fz_bind_literal_text(c->b, c->args[0], "unit", &unit));
@@ -245,8 +245,11 @@ static enum fz_code bind_timestamp_add(struct special *c) { // timestampadd('uni
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (fz_strcasecmp(unit, units[i][0]) == 0) {
             const struct fz_expr *n = c->args[1];
-            if (*units[i][2] == '3') {
-                FZ_RET(fz_bind_arith(c->b, "*", n, fz_bind_int(c->b, FZ_TYPE_INT, 3), &n));
+            if (i <= 2) { // as INTERVAL n MONTH
+                int months = i == 0 ? 12 : i == 1 ? 3 : 1;
+                FZ_RET(fz_bind_arith(c->b, "*", n, fz_bind_int(c->b, FZ_TYPE_INT, months), &n));
+                const struct fz_expr *two[2] = {c->args[2], n};
+                return done(c, fz_bind_internal(c->b, "op.tz_add_ym", TIMESTAMP, two, 2));
             }
             const struct fz_expr *args[3] = {n, c->args[2], fz_bind_text(c->b, units[i][1])};
             return done(c, fz_bind_internal(c->b, "op.add_units", TIMESTAMP, args, 3));
