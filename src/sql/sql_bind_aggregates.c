@@ -18,6 +18,9 @@ static enum fz_code bind_sum(struct special *c) {
                                 a->scale + 4 > 38 ? 38 : a->scale + 4);
             return done(c, call(c, "op.avg_dec", t, 1));
         }
+        if (a->id == FZ_TYPE_INTERVAL_DT || a->id == FZ_TYPE_INTERVAL_YM) {
+            return done(c, call(c, "op.avg_interval", a, 1));
+        }
         if (a->id == FZ_TYPE_FLOAT) {
             FZ_RET(cast_arg(c, 0, DOUBLE));
         }
