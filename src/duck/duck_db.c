@@ -1,81 +1,13 @@
 // One DuckDB database with one connection: opening in the order that architecture.md "Failure domain" wants, closing, opening
 // again after a fatal error, and running statements. duckdb-facts.md sections d and h.
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "duck/duck_priv.h"
 
 static void interrupt_hook(void *ctx) {
     struct fz_duck *duck = ctx;
     duckdb_interrupt(duck->con);
-}
-
-static enum fz_code make_folders(const char *path, struct fz_err *err) {
-    char *copy = fz_strdup(path);
-    if (!copy) {
-        return fz_fail_nomem(err, strlen(path) + 1);
-    }
-    enum fz_code rc = FZ_OK;
-    for (char *p = copy + 1;; p++) {
-        if (*p != '/' && *p != 0) {
-            continue;
-        }
-        char c = *p;
-        *p = 0;
-        if (mkdir(copy, 0700) != 0 && errno != EEXIST) {
-            rc = fz_fail(err, FZ_IO, "cannot make the folder %s for temporary files: %s", copy, strerror(errno));
-        }
-        *p = c;
-        if (c == 0 || rc != FZ_OK) {
-            break;
-        }
-    }
-    fz_free(copy);
-    return rc;
-}
-
-static enum fz_code choose_temp_directory(struct fz_duck *duck, const char *wanted, struct fz_err *err) {
-    enum fz_code rc = FZ_OK;
-    struct fz_buf path = {0};
-    if (wanted) {
-        fz_buf_puts(&path, wanted);
-        while (path.len > 1 && path.ptr && path.ptr[path.len - 1] == '/') {
-            path.ptr[--path.len] = 0;
-        }
-        FZ_TRY(fz_buf_check(&path, err));
-        FZ_TRY(make_folders(path.ptr, err));
-    } else {
-        const char *base = getenv("TMPDIR");
-        fz_buf_printf(&path, "%s/frazil-XXXXXX", base && *base ? base : "/tmp");
-        FZ_TRY(fz_buf_check(&path, err));
-        if (!mkdtemp(path.ptr)) {
-            rc = fz_fail(err, FZ_IO, "cannot make a private folder %s for temporary files: %s", path.ptr,
-                         strerror(errno));
-            goto out;
-        }
-        duck->temp_is_private = true;
-    }
-    duck->temp_directory = fz_buf_take(&path);
-out:
-    fz_buf_dispose(&path);
-    return rc;
-}
-
-static void remove_private_temp(const char *path) {
-    DIR *dir = opendir(path);
-    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-            unlinkat(dirfd(dir), e->d_name, 0);
-        }
-    }
-    if (dir) {
-        closedir(dir);
-    }
-    rmdir(path);
 }
 
 static enum fz_code open_database(struct fz_duck *duck, struct fz_err *err) {
@@ -92,7 +24,7 @@ static enum fz_code open_database(struct fz_duck *duck, struct fz_err *err) {
     } settings[] = {
         {"autoload_known_extensions", "false", true},
         {"autoinstall_known_extensions", "false", true},
-        {"temp_directory", duck->temp_directory, true},
+        {"temp_directory", duck->temp.path, true},
         {"max_temp_directory_size", temp_limit, duck->options.temp_bytes > 0},
         {"memory_limit", memory, duck->options.memory_bytes > 0},
         {"threads", threads, true},
@@ -189,7 +121,7 @@ static enum fz_code apply_settings(struct fz_duck *duck, struct fz_err *err) {
     FZ_TRY(fz_duck_set_time_zone(duck, duck->options.time_zone, err));
     if (duck->options.read_folders) {
         fz_buf_puts(&sql, "SET allowed_directories=[");
-        put_sql_text(&sql, duck->temp_directory);
+        put_sql_text(&sql, duck->temp.path);
         for (const char *const *folder = duck->options.read_folders; *folder; folder++) {
             fz_buf_puts(&sql, ", ");
             put_sql_text(&sql, *folder);
@@ -276,7 +208,7 @@ enum fz_code fz_duck_open(const struct fz_duck_options *options, struct fz_duck 
         goto out;
     }
     FZ_TRY(copy_folders(duck, options->read_folders, err));
-    FZ_TRY(choose_temp_directory(duck, options->temp_directory, err));
+    FZ_TRY(fz_duck_temp_make(options->temp_directory, &duck->temp, err));
     FZ_TRY(start_database(duck, err));
     *out = duck;
     duck = NULL;
@@ -294,10 +226,7 @@ void fz_duck_close(struct fz_duck *duck) {
         fz_source_unref(duck->sources[i].source);
     }
     fz_free(duck->sources);
-    if (duck->temp_is_private) {
-        remove_private_temp(duck->temp_directory);
-    }
-    fz_free(duck->temp_directory);
+    fz_duck_temp_drop(&duck->temp);
     fz_map_dispose(&duck->kernel_names);
     fz_arena_dispose(&duck->kernel_arena);
     pthread_mutex_destroy(&duck->lock);
@@ -310,7 +239,7 @@ enum fz_code fz_duck_reopen(struct fz_duck *duck, struct fz_err *err) {
 }
 
 const char *fz_duck_temp_directory(const struct fz_duck *duck) {
-    return duck->temp_directory;
+    return duck->temp.path;
 }
 
 bool fz_duck_is_broken(const struct fz_duck *duck) {

@@ -24,12 +24,17 @@ struct fz_duck_kernel { // a registered kernel; lives in duck->kernel_arena
     struct fz_duck_kernel *next;
 };
 
+struct fz_duck_temp { // where the database spills to
+    char *path;
+    bool is_private; // ours to remove
+    int folder; // open and locked while the database is; -1: not ours
+};
+
 struct fz_duck {
     duckdb_database db;
     duckdb_connection con;
     struct fz_duck_options options; // texts are copies
-    char *temp_directory;
-    bool temp_is_private; // ours to remove
+    struct fz_duck_temp temp;
     bool broken; // INTERNAL or FATAL was seen: only reopen helps
     struct fz_cancel *cancel;
     struct fz_duck_result *open_result;
@@ -56,6 +61,9 @@ struct fz_duck {
     struct fz_map kernel_names; // "name(type,…)"
 };
 
+// duck_temp.c: `wanted` NULL: a private folder.
+enum fz_code fz_duck_temp_make(const char *wanted, struct fz_duck_temp *out, struct fz_err *err);
+void fz_duck_temp_drop(struct fz_duck_temp *temp);
 // duck_type.c
 duckdb_logical_type fz_duck_type_new(const struct fz_type *type); // destroy it; NULL: out of memory or no such type
 bool fz_duck_type_matches(duckdb_logical_type have,

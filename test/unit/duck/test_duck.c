@@ -1,7 +1,10 @@
 // duck/: rows of every type through source, engine and sink; results, errors, cancel, reopening, kernels.
 #include "duck_rows.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define P(i) fz_type_primitive(FZ_TYPE_##i)
@@ -647,6 +650,60 @@ static void kernels_run_and_survive_reopening(void **state) {
     fz_duck_close(duck);
 }
 
+static void make_spill(const char *base, const char *name, bool old, char *folder, size_t size) {
+    char file[256];
+    snprintf(folder, size, "%s/frazil-%ld/%s", base, (long)geteuid(), name);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    snprintf(file, sizeof file, "%s/spilled", folder);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fclose(f);
+    struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(old ? utimensat(AT_FDCWD, folder, long_ago, 0) : 0, 0);
+}
+
+// What a killed process left behind goes away, what a living one holds does not.
+static void leftovers_are_swept(void **state) {
+    (void)state;
+    char base[] = "/tmp/fz-test-sweep-XXXXXX", home[128], dead[160], held[160], young[160];
+    const char *before = getenv("TMPDIR");
+    char *saved = before != NULL ? strdup(before) : NULL;
+    assert_non_null(mkdtemp(base));
+    snprintf(home, sizeof home, "%s/frazil-%ld", base, (long)geteuid());
+    assert_int_equal(mkdir(home, 0700), 0);
+    make_spill(base, "dead", true, dead, sizeof dead);
+    make_spill(base, "held", true, held, sizeof held);
+    make_spill(base, "young", false, young, sizeof young);
+    int fd = open(held, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    setenv("TMPDIR", base, 1);
+    struct fz_duck *duck = NULL;
+    struct fz_duck_options options = {.threads = 1};
+    struct fz_err err = FZ_ERR_INIT;
+    FZ_OK_OR_FAIL(fz_duck_open(&options, &duck, &err), &err);
+    assert_int_equal(access(dead, F_OK), -1);
+    assert_int_equal(access(held, F_OK), 0);
+    assert_int_equal(access(young, F_OK), 0);
+    const char *own = fz_duck_temp_directory(duck);
+    assert_int_equal(strncmp(own, home, strlen(home)), 0);
+    assert_int_equal(flock(open(own, O_RDONLY | O_DIRECTORY), LOCK_EX | LOCK_NB), -1); // held
+    fz_duck_close(duck);
+    close(fd);
+    char command[256]; // a folder that others may write to is not used
+    assert_int_equal(chmod(home, 0777), 0);
+    FZ_OK_OR_FAIL(fz_duck_open(&options, &duck, &err), &err);
+    assert_int_not_equal(strncmp(fz_duck_temp_directory(duck), home, strlen(home) + 1), 0);
+    fz_duck_close(duck);
+    snprintf(command, sizeof command, "rm -r %s", base);
+    assert_int_equal(system(command), 0);
+    if (saved != NULL) {
+        setenv("TMPDIR", saved, 1);
+    } else {
+        unsetenv("TMPDIR");
+    }
+    free(saved);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(every_type_goes_through),
@@ -660,6 +717,7 @@ int main(void) {
         FZ_TEST(a_poisoned_database_is_opened_again),
         FZ_TEST(describe_and_type_names),
         FZ_TEST(files_are_read_only_where_allowed),
+        FZ_TEST(leftovers_are_swept),
         FZ_TEST(kernels_run_and_survive_reopening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
