@@ -1,6 +1,6 @@
 """Values of any engine as the text that test/conformance/README.md describes, so that rows can be compared as text.
 
-A type is a tuple: ("list", element), ("struct", ((name, type), …)), ("map", key, value), ("float",), ("decimal", p, s) or
+A type is a tuple: ("list", element), ("struct", ((name, type), …)), ("map", key, value), ("float",), ("decimal", p, s), ("variant",) or
 ("other",); values.py has more of them."""
 import datetime
 import decimal
@@ -58,7 +58,21 @@ def scalar(v, kind):
     return str(v), False
 
 
+def variant_text(v):
+    """DuckDB gives a variant as values of Python, Spark as one of its own whose text is JSON."""
+    if v is None:
+        return "null"
+    if isinstance(v, dict):
+        return "{" + ",".join(json.dumps(k, ensure_ascii=False) + ":" + variant_text(x) for k, x in sorted(v.items())) + "}"
+    if isinstance(v, list):
+        return "[" + ",".join(variant_text(x) for x in v) + "]"
+    text, bare = scalar(v, OTHER)
+    return text if bare or type(v).__name__ == "VariantVal" else json.dumps(text, ensure_ascii=False)
+
+
 def json_text(v, kind):
+    if kind[0] == "variant":
+        return variant_text(v)
     if v is None:
         return "null"
     if kind[0] == "list":
@@ -78,4 +92,4 @@ def cell(v, kind=OTHER):
     """None or the text of one cell, without the escapes of a result line."""
     if v is None:
         return None
-    return json_text(v, kind) if kind[0] in ("list", "struct", "map") else scalar(v, kind)[0]
+    return json_text(v, kind) if kind[0] in ("list", "struct", "map", "variant") else scalar(v, kind)[0]

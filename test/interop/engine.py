@@ -50,7 +50,7 @@ class Spark:
             return ("map", self.kind(t.keyType), self.kind(t.valueType))
         if n == "decimal":
             return ("decimal", t.precision, t.scale)
-        return ("float",) if n == "float" else OTHER
+        return (n,) if n in ("float", "variant") else OTHER
 
     def rows_of(self, frame):
         kinds = [self.kind(f.dataType) for f in frame.schema.fields]
@@ -163,7 +163,7 @@ class DuckDB:
         if t.id == "map":
             children = dict(t.children)
             return ("map", self.kind(children["key"]), self.kind(children["value"]))
-        return ("float",) if t.id == "float" else OTHER
+        return (t.id,) if t.id in ("float", "variant") else OTHER
 
     def read(self, request):
         path = request["metadata"].removeprefix("file://").removeprefix("file:").replace("'", "''")

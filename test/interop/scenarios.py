@@ -391,12 +391,14 @@ def foreign(run):
     data = os.path.join(os.environ.get("FRAZIL_SHARED_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data")), "iceberg", "tables", "expect")
     with open(os.path.join(folder, "kept.json"), encoding="utf-8") as f:
         kept = json.load(f)
+    kept.sort(key=lambda one: one["name"])
     for one in random.Random(run.args.seed).sample(kept, min(len(kept), 30)):  # within its time
         with open(os.path.join(data, one["name"], "table.json"), encoding="utf-8") as f:
             readers = (json.load(f).get("current") or {}).get("readers", {})
         unable = [r for r in ("spark", "pyiceberg", "duckdb") if readers.get(r) != "same"]
         unable += ["duckdb"] if one["name"].endswith(".nested") else []  # keys that are structs come as text in engine.py
         unable += ["duckdb"] if one["equality_deletes"] else []  # 1.5.5: an internal error for equality deletes with NULL, and rows that stay
+        unable += ["duckdb"] if one["upgraded"] else []  # 1.5.5 wants sequence numbers in manifests of version 1, which have none
         catalog = {"db": one["db"], "name": "ice", "warehouse": os.path.join(os.path.dirname(one["db"]), "warehouse")}
         run.compare(f"changed table {one['name']}", catalog, "db." + one["table"], without=unable)
 

@@ -75,9 +75,10 @@ class TableWorker(Worker):
 
     def case(self, number):
         problem = super().case(number)
-        name, _ = self.choice(number)
+        name, mode = self.choice(number)
         if problem is None and self.args.keep:
-            self.left.append({"db": os.path.join(self.engine.folder if self.engine else self.place, "catalog.db"), "table": f"t{number}", "name": name,
+            self.left.append({"upgraded": mode == "merge-on-read" and Foreign(self.folder, name).table["format_version"] == 1,
+                              "db": os.path.join(self.engine.folder if self.engine else self.place, "catalog.db"), "table": f"t{number}", "name": name,
                               "equality_deletes": self.check.table.has_equality_deletes})
         if problem and unsupported(problem) and "UNSUPPORTED" in problem.splitlines()[0]:
             self.done["table that frazil does not read"] += 1
