@@ -300,10 +300,58 @@ static void a_file_of_another_writer(void **state) {
     fz_store_unref(store);
 }
 
+// A required field of an optional struct is NULL where the struct is: without a null count nobody knows how often.
+static void null_counts_below_optional_structs_are_wanted(void **state) {
+    (void)state;
+    struct fz_err err = FZ_ERR_INIT;
+    struct fz_arena types = {0};
+    struct fz_store *store;
+    struct fz_field p = {.id = 2, .name = "p", .required = true, .type = fz_type_primitive(FZ_TYPE_INT)};
+    struct fz_field s = {.id = 1, .name = "s", .type = fz_type_struct(&types, &p, 1)};
+    struct fz_batch batch = {0};
+    struct copied file = {0};
+    struct fz_parquet_writer *writer;
+    struct fz_parquet_encoder *encoder;
+    struct fz_parquet_file *opened;
+    struct fz_parquet_write options = DEFAULTS;
+    options.fields = &s;
+    options.n_fields = 1;
+    FZ_OK_OR_FAIL(fz_batch_init(&batch, &s, 1, 10, &err), &err);
+    for (size_t i = 0; i < 10; i++) {
+        ((int32_t *)batch.columns[0].children[0].data)[i] = (int32_t)i;
+        if (i % 2 == 0) {
+            fz_column_set_null(&batch.columns[0], i);
+        }
+    }
+    batch.n_rows = 10;
+    FZ_OK_OR_FAIL(fz_parquet_writer_open(sample_open(&file.sink), &options, &writer, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_writer_append(writer, &batch, 0, NULL, 10, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_writer_close(writer, &file.arena, &file.metrics, &err), &err);
+    FZ_OK_OR_FAIL(fz_store_memory_new(&store, &err), &err);
+    put(store, "memory://a", &file.sink.bytes);
+    FZ_OK_OR_FAIL(fz_parquet_file_open(store, "memory://a", -1, NULL, &opened, &err), &err);
+    FZ_OK_OR_FAIL(fz_parquet_encoder_open(&options, &encoder, &err), &err);
+    struct fz_pq_statistics *statistics =
+        (struct fz_pq_statistics *)(uintptr_t)&fz_parquet_file_meta(opened)->row_groups[0].columns[0].statistics;
+    struct fz_parquet_copy copy = {.file = opened};
+    uint8_t fields[1];
+    assert_int_equal(statistics->null_count, 5);
+    assert_int_equal(fz_parquet_copy_fields(encoder, &copy, fields), 1);
+    statistics->null_count = -1;
+    assert_int_equal(fz_parquet_copy_fields(encoder, &copy, fields), 0);
+    fz_parquet_encoder_free(encoder);
+    fz_parquet_file_unref(opened);
+    fz_batch_dispose(&batch);
+    dispose(&file);
+    fz_arena_dispose(&types);
+    fz_store_unref(store);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FZ_TEST(flat_chunks_are_copied),
         FZ_TEST(nested_chunks_are_copied),
+        FZ_TEST(null_counts_below_optional_structs_are_wanted),
         FZ_TEST(damaged_files_are_survived),
         FZ_TEST(a_file_of_another_writer),
     };
